@@ -126,6 +126,8 @@ faults:
 
 SEE_ALSO = {
     "ask": "[Adapters](adapters.md) and [MCP](mcp.md) explain the keys within `index` and `response`.",
+    "gate": "[Verdicts](verdicts.md#the-decision-rule) has the rules in full.",
+    "waivers": "[Verdicts](verdicts.md#waivers) says what a waiver does, and what follows after its last day.",
     "faults": "[`raggate prove`](prove.md) tries them.",
 }
 """Where a section is explained further."""

@@ -72,7 +72,7 @@ class Ask(SettingsModel):
     repeat: Annotated[int, Field(ge=1, le=20), Looser(gt)] = 1
     """How many times each question is asked; its value is the mean over its answers. This multiplies the calls."""
     repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
-    """How many questions are asked twice when `repeat` is 1, to see whether the API always ranks alike."""
+    """How many questions are asked twice if `repeat` is 1, to see whether the API always ranks alike."""
     principals: Annotated[dict[Name, Principal], Field(max_length=20), OTHER] = {}
     """Users and what each may see, by name: for `invariants.principals_isolated`. A few questions are asked again as
     each of them, after the suite."""

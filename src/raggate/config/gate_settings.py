@@ -78,8 +78,8 @@ class Gate(SettingsModel):
 
     # each lets something through that the other does not
     policy: Annotated[Literal["evidence", "threshold"], Looser(ne)] = "evidence"
-    """When a loss makes the verdict red: `evidence` when a statistical test shows it, or when it is three times the
-    tolerance; `threshold` whenever it exceeds the tolerance."""
+    """When a loss is red: `evidence` if a test shows it or it is three times the tolerance, `threshold` whenever it
+    exceeds the tolerance."""
     composite: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names), Looser(other)] = [
         *DEFAULT_COMPOSITE
     ]
@@ -202,7 +202,7 @@ class Waiver(SettingsModel):
     reason: NotBlank
     """Why the loss is accepted."""
     expires: Day
-    """Its last day, YYYY-MM-DD. From the next day on the waiver makes the gate red until it is removed or renewed."""
+    """Its last day, such as 2026-12-31. After it the waiver is red until you remove or renew it."""
 
     @model_validator(mode="after")
     def _one_target(self) -> Waiver:

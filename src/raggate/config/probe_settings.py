@@ -45,7 +45,7 @@ class Principal(SettingsModel):
     vaults: list[Name] | None = None
     """The vaults to ask, instead of those that a question names."""
     sees: Annotated[list[Place], Looser(_wider)]
-    """Everything this principal may see: vaults, and folders or notes in them, such as `work` or `work/Shared`."""
+    """The vaults, folders and notes that this principal may see, such as `work` or `work/Shared`."""
 
     @model_validator(mode="after")
     def _differs(self) -> Principal:

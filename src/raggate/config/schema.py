@@ -110,21 +110,21 @@ class Config(SettingsModel):
     suite: Annotated[Name, OTHER] = "default"
     """Name of the suite; its baseline is baselines/<suite>.json."""
     about: dict[Name, Annotated[Text, Field(min_length=1, max_length=2000)]] = {}
-    """What the reports of a run tell beside its numbers: `description` for what you try; other names, such as
-    `embedding_model`, `retriever_version` and `answerer_version`, identify the build."""
+    """Facts for the reports: `description` for what you try; other names, such as `embedding_model`,
+    `retriever_version` and `answerer_version`, identify the build."""
     golden: Annotated[RelativePath, OTHER] = "golden/eval_set.jsonl"
     """The golden set, one case per line."""
     questions: Annotated[list[Chosen], OTHER, Looser(asks_fewer)] = []
-    """Which questions of the golden set the suite asks: `must_pass` for those that must pass, `tag=NAME` for those with
-    a tag, such as `[must_pass, tag=smoke]`. Empty: all."""
+    """The questions that the suite asks, such as `[must_pass, tag=smoke]` for those that must pass or have the tag
+    `smoke`. Empty: all."""
     vault: Annotated[dict[Name, RelativePath], Field(min_length=1), OTHER]
     """The fixture vaults: name -> directory of Markdown notes. The order numbers them from 1."""
     private: Private = Private()
     """Which notes are private or deleted and must never be returned: for `invariants.private_withheld`."""
     paths: Annotated[list[PathInRepository], Looser(_runs_less)] = []
-    """Which changes concern the suite: files and directories, relative to raggate.yml, beside the suite's own files;
-    `..` is allowed. A change that leaves all of them as they are does not run the suite where it is one of a list;
-    alone it always runs. Empty: every change runs it."""
+    """Files and directories whose changes concern the suite, beside its own files; `..` is allowed. A change
+    that leaves all of them as they are does not run the suite where it is one of a list; alone it always runs. Empty:
+    every change runs it."""
     api: Api
     """How to bring the API up."""
     ask: Ask = Ask()
@@ -138,10 +138,9 @@ class Config(SettingsModel):
     judges: Annotated[Judges | None, OTHER, Looser(lambda before, now: before and now is None)] = None
     """Models that grade the answers; null for none. Needs `ask.retrieval_only: false`."""
     recheck: Recheck = AGAIN
-    """Who is asked the questions that count against a change before the verdict is red: `again` for this build once
-    more, a noisy one twice; `ref` for the build from the source of the base commit too, or the name of an image for
-    that in `api.container`; `off` for nobody. An API at `api.url` is never asked again: its process has been asked
-    before."""
+    """Who answers lost questions again before a red verdict: `again` this build, `ref` also the base commit's, an
+    image's name also that image, `off` nobody. A noisy build is asked twice. An image needs `api.container`. An API at
+    `api.url` is never asked again: its process has been asked before."""
     waivers: list[Waiver] = []
     """Metrics and cases that may be worse until a given day. A change cannot waive itself."""
     faults: Annotated[dict[Name, Fault], Field(max_length=100)] = {}

@@ -216,8 +216,8 @@ class Api(SettingsModel):
     url: Annotated[HttpUrl | None, OTHER] = None
     """Use an API that is already running; raggate neither starts nor stops it."""
     stdio: Annotated[bool, OTHER] = False
-    """Talk to `command` or `container` over standard input and output, without a port: an MCP server with the adapter
-    `mcp`, or a program that answers in lines of JSON with the adapter `mapped`."""
+    """Talk over standard input and output, without a port: with the adapter `mcp` to an MCP server, with `mapped` to a
+    program that answers in lines of JSON."""
     ready: Readiness = Readiness()
     """When it is ready."""
 
