@@ -124,12 +124,12 @@ FAULTS = [
         "notes that are not indexed",
         "Most likely cause: the index has ",
         "note-not-indexed",
-        "no answer has a chunk of the note, and the index has ",
+        "no answer has a passage of the note, and the index has ",
         patch=(("scan.go", 'path.Ext(rel) == ".md" &&', 'path.Ext(rel) == ".md" && len(rel)%7 != 0 &&'),),
     ),
     Fault(
         "sections that are not indexed",
-        "Most likely cause: the index has 490 chunks of the same notes, 718 before, mean length 45.9 → 46.8 tokens",
+        "Most likely cause: the index has 490 passages of the same notes, 718 before, mean length 45.9 → 46.8 tokens",
         "anchor-gone",
         " any more; the nearest heading of its note that came back is # ",
         patch=(
@@ -173,7 +173,7 @@ FAULTS = [
     ),
     Fault(
         "another embedding",
-        "Most likely cause: the same chunks have other vector scores (in an index of the same size); it fits ",
+        "Most likely cause: the same passages have other vector scores (in an index of the same size); it fits ",
         "demoted",
         "fell among the 10 passages returned; score 0.",
         patch=(("vector.go", "gramMax    = 5", "gramMax    = 3"), ("vector.go", "vectorSize = 512", "vectorSize = 24")),
@@ -182,14 +182,14 @@ FAULTS = [
         "copies of notes",
         "Most likely cause: notes added since the baseline rose above the passages",
         "demoted",
-        "; the chunk now above it says nearly the same and is from a note added since the baseline",
+        "; the passage now above it says nearly the same and is from a note added since the baseline",
         vault=copy_notes,
     ),
     Fault(
         "a list that is cut",
         "Most likely cause: fewer distinct passages come back (10.0 → 3.0 on average); it fits all ",
         "list-cut",
-        "the list ends before rank 4, where it was: its 3 chunks are the first 3 of the baseline's list",
+        "the list ends before rank 4, where it was: its 3 passages are the first 3 of the baseline's list",
         patch=(
             (
                 "ask.go",

@@ -58,7 +58,6 @@ CONFIG = {
     "golden": "golden/eval_set.jsonl",
     "ask": {"k": 5},
     "vault": {"personal": "golden/vault/personal", "work": "golden/vault/work"},
-    "baseline": "baselines/notes.json",
 }
 
 
@@ -411,7 +410,7 @@ class TestReadiness:
         """An API that never listens is not ready in time, and told to listen on all addresses."""
         error = failure(settings(command=["never"]), place, timeout=1)
         assert "it is not listening" in error.message
-        assert "port 9000 of all addresses" in error.hint
+        assert "port 9000 of 0.0.0.0" in error.hint
 
     def test_no_such_program(self, settings: Any, place: Workspace, built: dict[str, str], engine: Any) -> None:
         """An image whose program cannot be executed says so."""
@@ -613,7 +612,7 @@ class TestImages:
         pauses: list[int] = []
         monkeypatch.setattr(images, "_pause", pauses.append)
         made = Api.model_validate({"container": {"image": "localhost:1/none:1", "port": 9000}})
-        with pytest.raises(CannotTell, match="could not be pulled in 3 attempts; the registry does not answer"):
+        with pytest.raises(CannotTell, match="could not be pulled in 3 attempts because the registry does not answer"):
             container.start(made, place).__enter__()
         assert pauses == [1, 2]
 

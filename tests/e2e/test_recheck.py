@@ -70,7 +70,7 @@ def repository(tmp_path: Path) -> Repository:
 
 
 class TestProcess:
-    """`base: ref` of an API that is compiled and run beside raggate."""
+    """`recheck: ref` of an API that is compiled and run beside raggate."""
 
     def test_built_at_both_commits(self, repository: Repository) -> None:
         """A change of the API's source is red, and the source of the commit, compiled anew, answers what was lost."""
@@ -109,7 +109,7 @@ class TestContainer:
         container = config["api"]["container"]
         del container["image"]
         container["build"] = {"context": "."}
-        (repository.root / "raggate.yml").write_text(yaml.safe_dump({**config, "recheck": {"base": "ref"}}))
+        (repository.root / "raggate.yml").write_text(yaml.safe_dump({**config, "recheck": "ref"}))
         repository.commit()
         return repository
 
