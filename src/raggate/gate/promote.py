@@ -28,7 +28,9 @@ from raggate.gate import (
     ratchet,
     wording,
 )
+from raggate.gate.evidence import harmless_red
 from raggate.gate.reach import refuse_matchless
+from raggate.gate.statistics.paired import count_units
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
@@ -225,6 +227,22 @@ def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reas
     if unreadable:
         yield Reason("little-overlap", f"the present baseline cannot be read: {unreadable}")
     yield from noise.kept(comparison.scorecard)
+    yield from _often_red(comparison.scorecard, gate)
+
+
+def _often_red(scorecard: Scorecard, gate: Gate) -> Iterator[Reason]:
+    groups: dict[str, list[str | None]] = {}
+    for case in scorecard.cases:
+        groups.setdefault(case.mode, []).append(case.group)
+    for mode, of in groups.items():
+        if odds := harmless_red(count_units(of), gate.policy):
+            place = f" in mode {cut(mode, limit=60)}" if len(groups) > 1 else ""
+            often = (
+                f"with {counted(len(of), 'question')}{place} a harmless change is red in 1 of {round(1 / odds)} runs"
+            )
+            yield Reason(
+                "often-red", f"{often} under gate.policy threshold: gate.policy evidence is seldom red by chance"
+            )
 
 
 def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]:

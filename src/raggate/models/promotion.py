@@ -9,7 +9,7 @@ from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import Reason
 
-NOTES = frozenset(("little-overlap", "below-floor", "noise", "slice-worse", "vanished", "found-headings"))
+NOTES = frozenset(("little-overlap", "below-floor", "noise", "often-red", "slice-worse", "vanished", "found-headings"))
 """Codes of reasons that are reported but need no permission."""
 
 

@@ -276,12 +276,28 @@ def test_other_questions_that_are_no_worse() -> None:
 @each_row(("floor", "told"), [(0.95, False), (0.96, True)])
 def test_a_floor_that_is_not_kept_is_told(floor: float, *, told: bool) -> None:
     """A value beyond its floor can be promoted, with a note that the next check fails for it."""
-    gate = Gate(policy="threshold", metrics={"hit_at_5": Rule(tolerance=0.05, floor=floor)})
+    gate = Gate(metrics={"hit_at_5": Rule(tolerance=0.05, floor=floor)})
     run = run_of(1)
     found = propose(run, score(run, (5,)), None, gate, Terms())
     said = [reason.message for reason in found.reasons]
     expected = [f"hit@5 (hybrid) is 95.0%, beyond its floor {floor:.0%}, so the next check will fail"]
     assert said == (expected if told else [])
+
+
+@each_row(
+    ("policy", "asked", "told"),
+    [
+        ("evidence", 20, []),
+        ("threshold", 201, []),
+        ("threshold", 20, ["with 20 questions a harmless change is red in 1 of 4 runs under gate.policy threshold"]),
+    ],
+)
+def test_a_policy_that_is_often_red_is_told(policy: Any, asked: int, told: list[str]) -> None:
+    """A promotion under `threshold` says how often it is red for nothing, if that is often."""
+    run = run_of(1, asked)
+    found = propose(run, score(run, (5,)), None, Gate(policy=policy), Terms())
+    said = [reason.message.partition(":")[0] for reason in found.reasons if reason.code == "often-red"]
+    assert said == told
 
 
 def test_metric_without_a_shared_question() -> None:
