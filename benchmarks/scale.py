@@ -47,7 +47,7 @@ CONFIG = """
 suite: scale
 golden: golden.jsonl
 vault: {{notes: vault}}
-api: {{url: '{url}', ready: {{index_path: null, settle: 1}}}}
+api: {{url: '{url}', ready: {{settle: 1}}}}
 ask: {{k: 10}}
 """
 

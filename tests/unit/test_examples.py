@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from benchmarks import noise, scale
 
 from raggate.base.yamlio import parse
 from raggate.config.schema import Config
@@ -47,6 +48,12 @@ def test_an_example_is_valid_and_documented(file: Path) -> None:
     """It is a configuration of this version, and the README beside it names it."""
     Config.model_validate(parse(file.read_bytes(), file.name).value)
     assert f"[{file.name}]({file.name})" in (file.parent / "README.md").read_text(encoding="utf-8")
+
+
+@each_row("written", [scale.CONFIG.format(url="http://localhost:9000"), noise.CONFIG])
+def test_a_benchmark_is_asked_by_a_valid_configuration(written: str) -> None:
+    """What a benchmark writes is a configuration of this version."""
+    Config.model_validate(parse(written.encode(), "raggate.yml").value)
 
 
 def pods() -> Iterator[tuple[str, dict[str, Any]]]:
