@@ -167,13 +167,13 @@ def _sections(before: Config | None, now: Config) -> Iterator[str]:
     yield from (key for key, value in new.items() if old and old.get(key) != value)
 
 
-_NOT_JUDGING: Any = {"out": True, "waivers": True, "api": {"url": True, "container": {"image", "build"}}}
+_NOT_JUDGING: Any = {"waivers": True, "api": {"url": True, "container": {"image", "build"}}}
 
 
 def configuration_hash(settings: Config) -> str:
     """Return the hash of everything in a configuration that decides what is measured and how it is judged.
 
-    Where run directories go, what is waived, and which build of the API is measured are not part of it.
+    What is waived, and which build of the API is measured are not part of it.
     """
     return hashlib.sha256(dumps(settings.model_dump(mode="json", exclude=_NOT_JUDGING))).hexdigest()
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import chain
 
 from raggate.models.run import Chunk, Reference, Response
 
@@ -50,22 +49,8 @@ def bounded(response: Response) -> Response:
             _check(_of_place(f"passage {position}", chunk))
     for position, reference in enumerate(response.references, 1):
         _check(_of_place(f"reference {position}", reference))
-    if any(len(text) > MAX_NAME for text in _texts(response)):
-        _check(_own(response))
+    _check(_own(response))
     return response
-
-
-def _texts(response: Response) -> Iterator[str]:
-    own = (response.answer, response.abstain_reason, response.folder_reasoning, response.model)
-    lists = (response.selected_folders or (), response.available_folders or (), response.latency, response.cost)
-    coverage = response.coverage or {}
-    values = (_texts_in(value) for value in coverage.values())
-    return chain(filter(None, own), *lists, coverage, *values)
-
-
-def _texts_in(value: object) -> tuple[str, ...]:
-    texts = (*value, *value.values()) if isinstance(value, dict) else (value,)
-    return tuple([text for text in texts if isinstance(text, str)])
 
 
 _Texts = tuple[str, Iterable[str | None], int]
@@ -89,7 +74,8 @@ def _own(response: Response) -> Iterator[_Texts]:
     coverage = response.coverage or {}
     yield "a key of the index coverage", coverage, MAX_NAME
     for key, value in coverage.items():
-        yield f"{key} of the index coverage", _texts_in(value), MAX_NAME
+        texts = (*value, *value.values()) if isinstance(value, dict) else (value,)
+        yield f"{key} of the index coverage", (text for text in texts if isinstance(text, str)), MAX_NAME
 
 
 def _check(several: Iterable[_Texts]) -> None:

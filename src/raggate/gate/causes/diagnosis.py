@@ -7,7 +7,7 @@ seen, that is said, and no cause.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -20,7 +20,7 @@ from raggate.gate.causes.cause_wording import between, number, threshold_change,
 from raggate.gate.causes.folder_causes import first_is_skipped
 from raggate.gate.causes.index_change import IndexChange
 from raggate.gate.causes.passages import count_notes, vaults_by_path, vaults_named
-from raggate.gate.causes.signs import Lists, find_signs, in_common, lists_by_mode, signs_without_loss
+from raggate.gate.causes.signs import Lists, Sign, find_signs, in_common, lists_by_mode, signs_without_loss
 from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Comparison, Diagnosis, Flip, ListEvidence
 from raggate.models.run import Run
 from raggate.models.verdict import Verdict
@@ -337,10 +337,16 @@ def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequenc
 def _of_signs(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> Iterator[Change]:
     for mode, both in lists.items():
         lost = {flip.case_id: flip.cause.code for flip in worse if flip.mode == mode and flip.cause is not None}
-        for sign in find_signs(both, lost) if lost else () if worse else signs_without_loss(both):
+        signs: Iterable[Sign] = ()
+        if not worse:
+            signs = signs_without_loss(both)
+        elif lost:
+            signs = find_signs(both, lost)
+        for sign in signs:
             sort: Sort = "symptom" if sign.symptom else "sign"
-            change = Change(what=sign.what, kind=sign.kind, facts=sign.facts, fits=(), sort=sort, cases=sign.cases)
-            yield replace(change, mode=mode)
+            yield Change(
+                what=sign.what, kind=sign.kind, facts=sign.facts, fits=(), sort=sort, mode=mode, cases=sign.cases
+            )
 
 
 def _alike(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> str:
