@@ -4,6 +4,24 @@ from __future__ import annotations
 
 from project import Project
 
+CONFIG = """\
+suite: small
+golden: golden.jsonl
+vault: {{personal: vault/personal, work: vault/work}}
+api:
+  command: {command}
+  stdio: true
+  ready: {{timeout: 20, settle: 0.05}}
+ask:
+  adapter: mapped
+  timeout: 20
+  concurrency: 4
+  body: {{question: "{{question}}", k: "{{k}}", vaults: "{{vaults}}"}}
+  response:
+    chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: {headings}, text: text}}
+"""
+"""A gate on a program that tells headings by a key of its own."""
+
 BAD = [
     ("garbage", "no answer within 1 s. Its standard output ends with '<html>"),
     ("hangs", "no answer within 1 s"),

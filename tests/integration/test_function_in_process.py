@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 import raggate
+from programs import CONFIG
 from project import Project, make_small_project
 from tables import each_row
 
@@ -31,29 +32,14 @@ def search(question, k, vaults=("personal", "work")):
     found = [note for note in NOTES if note["path"].split("/")[0] in vaults and lost not in note["text"].lower()]
     return sorted(found, key=lambda note: -len(wanted & words(str(note))))[:k]
 """
-CONFIG = """\
-suite: small
-golden: golden.jsonl
-vault: {{personal: vault/personal, work: vault/work}}
-api:
-  command: {{run: [{python}, -S, "{{shim}}", "rag.retriever:search"]}}
-  stdio: true
-  ready: {{timeout: 20, settle: 0.05}}
-ask:
-  adapter: mapped
-  timeout: 20
-  concurrency: 4
-  body: {{question: "{{question}}", k: "{{k}}", vaults: "{{vaults}}"}}
-  response:
-    chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: heading_path, text: text}}
-"""
+COMMAND = f'{{run: [{sys.executable}, -S, "{{shim}}", "rag.retriever:search"]}}'
 
 
 @pytest.fixture(scope="module")
 def gated(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Return a repository with a retriever, and a baseline that was measured with it as a program."""
     project = make_small_project(tmp_path_factory.mktemp("in_process"))
-    project.config.write_text(CONFIG.format(python=sys.executable))
+    project.config.write_text(CONFIG.format(command=COMMAND, headings="heading_path"))
     (project.root / "rag").mkdir()
     (project.root / "rag" / "retriever.py").write_text(SEARCH)
     project.promote()

@@ -8,27 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from programs import BAD, hurried
+from programs import BAD, CONFIG, hurried
 from project import Project, make_small_project, processes_with
 from tables import each_row
 
 PROGRAM = Path(__file__).parents[1] / "fakes" / "program.py"
-CONFIG = """\
-suite: small
-golden: golden.jsonl
-vault: {{personal: vault/personal, work: vault/work}}
-api:
-  command: {{run: [{python}, -S, {program}, vault, {mark}], pass_env: [PATH, FAKE_BEHAVIOUR]}}
-  stdio: true
-  ready: {{timeout: 20, settle: 0.05}}
-ask:
-  adapter: mapped
-  timeout: 20
-  concurrency: 4
-  body: {{question: "{{question}}", k: "{{k}}", vaults: "{{vaults}}"}}
-  response:
-    chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: headings, text: text}}
-"""
+COMMAND = "{{run: [{python}, -S, {program}, vault, {mark}], pass_env: [PATH, FAKE_BEHAVIOUR]}}"
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +21,8 @@ def gated(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A repository with a gate on the program and a baseline."""
     root = tmp_path_factory.mktemp("program")
     project = make_small_project(root)
-    project.config.write_text(CONFIG.format(python=sys.executable, program=PROGRAM, mark=f"mark-{root.name}"))
+    command = COMMAND.format(python=sys.executable, program=PROGRAM, mark=f"mark-{root.name}")
+    project.config.write_text(CONFIG.format(command=command, headings="headings"))
     project.promote()
     return project
 
