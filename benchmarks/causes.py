@@ -578,7 +578,7 @@ def _questions() -> Iterator[Row]:
 
 
 def _switched() -> Iterator[Row]:
-    """Yield what the example API is told by its variables, and its patch."""
+    """Yield the faults that the example API's variables and its patch switch on."""
     weights, folders = (
         r"weights?|no longer counts|no (chunk|passage) has a",
         "fewer folders|folder selection|selects? first",
@@ -826,7 +826,7 @@ def main() -> None:
             config = configs[untold] = project(Path(folder_name) / str(untold), url)
             command(config, "check")
             if untold:
-                # what was not heard yet is told as the API tells it
+                # only recorded answers are spoiled, and the check above has recorded them
                 server.spoil(untell)
                 command(config, "check")
             done = command(config, "promote", "latest", "--reason", "the answers without a fault")

@@ -1,7 +1,7 @@
-"""A passage's text -> the headings of the note's section that it stands in. Pure.
+"""Finds the section of a note that holds a passage's text, and returns its headings. Pure.
 
-A text stands where its words do, in their order, whatever the white space, the marks and the markup between them. One
-that is cut within a word stands there too. One that stands in several sections has no place.
+White space, marks and markup between the words do not matter. A text that is cut within a word is found too. A text
+that several sections hold has no place.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ class NotePlaces:
         self._text = text if len(text) <= MAX_NOTE_CHARACTERS else ""
 
     def headings(self, text: str) -> set[Heading] | None:
-        """Return the headings of the sections that a text stands in; None for more places than are looked at.
+        """Return the headings of the sections that hold a text; None for more than `MOST_PLACES` places.
 
         A text that spans several sections is of the one that holds most of it. Above the first heading there is none.
         """
