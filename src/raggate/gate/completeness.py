@@ -127,10 +127,11 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     vanished = [*score.lost(before.get("fields"), now.get("fields"), gate.max_error_rate)]
     for lost in vanished:
         (filled_before, of_before), (filled, of) = lost.before, lost.now
+        # the vault may be found by the ids, which are hashes of the texts
+        told = "raggate knew each passage's vault" if lost.field == "vault" else f"the API returned {lost.field}"
         message = (
-            f"the API returned {lost.field} ({lost.mode}) in {filled_before} of {counted(of_before, 'answer')} of the "
-            f"baseline's run and in {filled} of {of} now, so raggate cannot check what depends on it in "
-            f"{of - filled} answers"
+            f"{told} ({lost.mode}) in {filled_before} of {counted(of_before, 'answer')} of the baseline's run and in "
+            f"{filled} of {of} now, so raggate cannot check what depends on it in {of - filled} answers"
         )
         yield Reason("field-vanished", message)
     yield from index_change.counts(comparison, {lost.field for lost in vanished})

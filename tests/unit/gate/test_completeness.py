@@ -117,6 +117,13 @@ def test_a_field_that_answers_lack(before: tuple[int, int], now: tuple[int, int]
     )
 
 
+def test_a_vault_may_be_known_without_being_returned() -> None:
+    """The reason does not say that the API returned a vault: raggate may have found it by the id of a passage."""
+    old, new = (make_scorecard(fingerprint={"fields": {"hybrid": {"vault": [told, 3]}}}) for told in (3, 0))
+    (told,) = completeness.lost_fields(make_comparison(scorecard=new, baseline=make_baseline(old)), GATE)
+    assert told.message.startswith("raggate knew each passage's vault (hybrid) in 3 of 3 answers")
+
+
 def test_a_baseline_without_cases_counts() -> None:
     """Of a baseline that tells no cases, only their number can shrink, and it is named by mode."""
     assert [reason.message for reason in completeness.fewer_cases(without_cases(before=10, now=9))] == [
