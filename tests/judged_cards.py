@@ -58,7 +58,7 @@ def card(
 def verdict(before: Scorecard, now: Scorecard, **gate: Any) -> Verdict:
     """Decide on a run against a baseline."""
     run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
-    held = compare(run, now, make_baseline(before), flip_at=5)
+    held = compare(run, now, make_baseline(before))
     return decide(replace(held, not_asked=()), (), Gate(**gate))
 
 

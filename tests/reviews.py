@@ -21,7 +21,7 @@ from builders import (
     make_run,
     make_support,
 )
-from raggate.config.gate_settings import FLIP_AT, Gate
+from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
 from raggate.gate import baseline
 from raggate.gate.causes.diagnosis import diagnose
@@ -122,9 +122,9 @@ def review_of(
     scorecard = score(run, CUTOFFS)
     findings = check_answers(run, levels, policy)
     incomparable = obstacles(scorecard, baseline)
-    comparison = compare(run, scorecard, baseline, flip_at=FLIP_AT, incomparable=incomparable)
+    comparison = compare(run, scorecard, baseline, incomparable=incomparable)
     decided = decide(comparison, findings, policy, Circumstances(stopped=run.stopped, first_run=first_run))
-    fallen = find_fallen(run, comparison, decided, FLIP_AT)
+    fallen = find_fallen(run, comparison, decided)
     return Review(
         run=run,
         comparison=comparison,
@@ -133,7 +133,7 @@ def review_of(
         context=ReportContext(first_run=first_run),
         fallen=fallen,
         diagnosis=diagnose(run, comparison, decided, fallen),
-        misses=find_misses(run, comparison, FLIP_AT),
+        misses=find_misses(run, comparison),
     )
 
 

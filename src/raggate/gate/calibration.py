@@ -7,7 +7,7 @@ from itertools import permutations
 
 from msgspec.structs import replace
 
-from raggate.config.gate_settings import FLIP_AT, Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import compare, promote, verdict
 from raggate.models.baseline import Baseline
 from raggate.models.run import Run
@@ -44,7 +44,7 @@ def alarms_by_policy(runs: Sequence[Run], gate: Gate) -> tuple[dict[str, int], i
     for (_, before), (run, scorecard) in pairs:
         baseline = Baseline(source="", scorecard=before, provenance=promote.provenance(run, before))
         # most of the time goes into the comparison, which is the same for all
-        comparison = compare.compare(run, scorecard, baseline, flip_at=FLIP_AT, min_slice=gate.min_cases)
+        comparison = compare.compare(run, scorecard, baseline, min_slice=gate.min_cases)
         for policy in POLICIES:
             decided = verdict.decide(comparison, (), gate.model_copy(update={"policy": policy}))
             counts[policy] += decided.outcome == "regression"

@@ -8,7 +8,7 @@ from itertools import filterfalse
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.config.gate_settings import FLIP_AT, Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import policies, ratchet, waivers, wording
 from raggate.gate.flips import lacking
 from raggate.gate.judge_advice import is_judged
@@ -118,7 +118,7 @@ def of_marked(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]
     """Yield the questions that must pass and do not, and the others that only a waiver keeps from counting."""
     missing = set()
     for case in comparison.scorecard.cases:
-        lack = lacking(case, FLIP_AT) if case.must_pass else None
+        lack = lacking(case) if case.must_pass else None
         if lack is not None:
             missing.add((case.mode, case.case_id))
             message = f"must-pass question {case.case_id} ({case.mode}): {lack[0]}"

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from raggate.base import dates
-from raggate.config.gate_settings import FLIP_AT
 from raggate.config.imported import RunConfig
 from raggate.gate import compare, completeness, flips, promote, recheck, verdict, waivers
 from raggate.gate.causes.diagnosis import diagnose
@@ -32,7 +31,7 @@ NO_CONTEXT = ReportContext()
 """Nothing is known beside the scores."""
 
 
-def find_misses(run: Run, comparison: Comparison, flip_at: int) -> tuple[Flip, ...]:
+def find_misses(run: Run, comparison: Comparison) -> tuple[Flip, ...]:
     """Describe the questions of modes without a past whose passage is not within a rank.
 
     Those that must pass come first. A run that broke off has none: what it did not come to says nothing.
@@ -40,7 +39,7 @@ def find_misses(run: Run, comparison: Comparison, flip_at: int) -> tuple[Flip, .
     modes = modes_without_past(comparison)
     if run.stopped is not None or not modes:
         return ()
-    flips = absent(run, comparison.scorecard, modes, flip_at)
+    flips = absent(run, comparison.scorecard, modes)
     return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, flip.mode, flip.after is not None, flip.case_id)))
 
 
@@ -85,7 +84,7 @@ def evaluate_run(
         review = Review(
             run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers
         )
-        return _explained(review, FLIP_AT)
+        return _explained(review)
 
 
 def _circumstances(run: Run, context: ReportContext, waived: Sequence[WaiverStatus]) -> verdict.Circumstances:
@@ -145,15 +144,14 @@ def _compared(
         run,
         scores,
         baseline,
-        flip_at=FLIP_AT,
         min_slice=settings.gate.min_cases,
         incomparable=incomparable,
         waived=waivers.excused(waived, scores),
     )
 
 
-def _explained(review: Review, flip_at: int) -> Review:
-    fallen = flips.find_fallen(review.run, review.comparison, review.verdict, flip_at)
+def _explained(review: Review) -> Review:
+    fallen = flips.find_fallen(review.run, review.comparison, review.verdict)
     diagnosis = diagnose(review.run, review.comparison, review.verdict, fallen)
-    misses = find_misses(review.run, review.comparison, flip_at)
+    misses = find_misses(review.run, review.comparison)
     return replace(review, fallen=fallen, diagnosis=diagnosis, misses=misses)

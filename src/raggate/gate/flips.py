@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec.structs import replace
 
+from raggate.config.gate_settings import FLIP_AT
 from raggate.gate.causes.cause_evidence import cause_evidence
 from raggate.gate.causes.cause_wording import sentence
 from raggate.gate.causes.causes import find_cause
@@ -38,35 +39,32 @@ NO_EVIDENCE = CauseEvidence()
 def find_flips(
     run: Run,
     pairs: Iterable[Pair],
-    flip_at: int,
     evidence: CauseEvidence = NO_EVIDENCE,
     scores: Sequence[CaseScore] = (),
 ) -> tuple[Flip, ...]:
     """Find the cases found before and not now, or the other way round.
 
-    A case counts as found when a gold support stands within `flip_at`; a case with support groups when a whole group
+    A case counts as found when a gold support stands within `FLIP_AT`; a case with support groups when a whole group
     does; an unanswerable one when the API abstains. A question that a run did not come to, as it stopped before, is
     neither. Broken ones come first, must-pass and largest falls on top.
     """
     # the others are not looked up
-    moved = {
-        (new.mode, new.case_id): (old, new) for old, new in pairs if _standing(old, flip_at) != _standing(new, flip_at)
-    }
+    moved = {(new.mode, new.case_id): (old, new) for old, new in pairs if _standing(old) != _standing(new)}
     flips = []
     for item in first_answers(run, moved):
         failure = item.result.failure
         left = run.stopped is not None and failure is not None and failure.kind == "aborted"
         pair = moved[item.result.mode, item.case.id]
-        flip = None if left else _flip(*pair, item, flip_at, evidence)
+        flip = None if left else _flip(*pair, item, evidence)
         if flip is not None:
             flips.append(flip)
     return tuple(sorted(flips, key=_order))
 
 
-def _standing(case: CaseScore, flip_at: int) -> tuple[bool, ...]:
+def _standing(case: CaseScore) -> tuple[bool, ...]:
     return (
-        _within(case.rank, flip_at),
-        _within(case.rank_all, flip_at),
+        _within(case.rank),
+        _within(case.rank_all),
         mostly(case.values.get(ABSTENTION_ACCURACY)),
         _not_refused(case),
     )
@@ -77,7 +75,7 @@ def _not_refused(case: CaseScore) -> bool:
     return value is not None and not mostly(value)
 
 
-def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int) -> tuple[Flip, ...]:
+def find_fallen(run: Run, comparison: Comparison, decided: Verdict) -> tuple[Flip, ...]:
     """Describe cases that got worse in a gated metric, or must pass and do not, without having broken.
 
     Must-pass ones come first, then those that make the verdict red, each by the largest fall.
@@ -102,7 +100,7 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
         same = old if old is not None and old.hash == own.hash else None
         if key in decided.missed and own.answers:
             # of several answers one that counts against it
-            number = first_miss(own, flip_at)
+            number = first_miss(own)
             own, answer = own.answers[number], answers[key][number]
         asked = Asked(
             item=answer,
@@ -135,12 +133,12 @@ def _several_answers(run: Run, wanted: Collection[Key]) -> dict[Key, list[Labell
     return answers
 
 
-def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int) -> Iterator[Flip]:
+def absent(run: Run, scorecard: Scorecard, modes: Collection[str]) -> Iterator[Flip]:
     """Describe the questions of some modes whose passage is not within a rank, compared with nothing."""
     below = {
         (case.mode, case.case_id): case
         for case in scorecard.cases
-        if case.mode in modes and not all(_within(rank, flip_at) for rank in (case.rank, case.rank_all))
+        if case.mode in modes and not all(_within(rank) for rank in (case.rank, case.rank_all))
     }
     nothing = replace(scorecard, cases=(), slices={}, fingerprint={})
     evidence = replace(cause_evidence(run, scorecard, nothing, ()), lists={})
@@ -148,11 +146,11 @@ def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int)
         if not item.case.gold_supports:
             continue
         own = below[item.result.mode, item.case.id]
-        metric = at_depth(RECALL_ALL if item.case.required_support_groups else HIT, flip_at)
+        metric = at_depth(RECALL_ALL if item.case.required_support_groups else HIT, FLIP_AT)
         rank = _rank(own, metric)
-        if not _within(rank, flip_at):
+        if not _within(rank):
             flip = _described("absent", Asked(item=item, metric=metric, before=None, after=rank, evidence=evidence))
-            why = f"is below rank {flip_at}, where a question no longer counts as found"
+            why = f"is below rank {FLIP_AT}, where a question no longer counts as found"
             yield flip if rank is None else replace(flip, cause=None, why=why)
 
 
@@ -182,7 +180,7 @@ def _order(flip: Flip) -> tuple[object, ...]:
     return (flip.kind, not flip.must_pass, best or 0, flip.mode, flip.case_id)
 
 
-def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, evidence: CauseEvidence) -> Flip | None:
+def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, evidence: CauseEvidence) -> Flip | None:
     case = item.case
     before, after = old.rank, new.rank
     flag = FALSE_ABSTENTION_RATE if case.answerable else ABSTENTION_ACCURACY
@@ -191,13 +189,13 @@ def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, ev
     if not case.answerable:
         metric = ABSTENTION_ACCURACY
         was, now = mostly(old.values.get(metric)), mostly(new.values.get(metric))
-    elif _within(old.rank, flip_at) != _within(new.rank, flip_at) or not case.required_support_groups:
-        metric = at_depth(HIT, flip_at)
-        was, now = _within(old.rank, flip_at), _within(new.rank, flip_at)
+    elif _within(old.rank) != _within(new.rank) or not case.required_support_groups:
+        metric = at_depth(HIT, FLIP_AT)
+        was, now = _within(old.rank), _within(new.rank)
     else:
-        metric = at_depth(RECALL_ALL, flip_at)
+        metric = at_depth(RECALL_ALL, FLIP_AT)
         before, after = old.rank_all, new.rank_all
-        was, now = _within(before, flip_at), _within(after, flip_at)
+        was, now = _within(before), _within(after)
     if was and now and case.answerable:
         # found as before, but refused: the user sees the refusal
         metric = FALSE_ABSTENTION_RATE
@@ -231,8 +229,8 @@ def _described(kind: Literal["broke", "fixed", "fell", "missed", "absent"], aske
     )
 
 
-def _within(rank: int | None, depth: int) -> bool:
-    return rank is not None and rank <= depth
+def _within(rank: int | None) -> bool:
+    return rank is not None and rank <= FLIP_AT
 
 
 def _wanted(item: LabelledResult, metric: str, after: int | None) -> tuple[Support, ...]:
@@ -249,9 +247,9 @@ def _gold(case: Case, supports: Sequence[Support]) -> str:
     return place(supports[0], case) + more
 
 
-def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
+def lacking(case: CaseScore) -> tuple[str, str] | None:
     """Return what a question that must pass lacks, and by which metric that is seen; None when it passes."""
-    lacks = [_lack(answer, depth) for answer in _answers(case)]
+    lacks = [_lack(answer) for answer in _answers(case)]
     missed = [lack for lack in lacks if lack is not None]
     if not missed:
         return None
@@ -259,9 +257,9 @@ def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
     return f"{message} in {len(missed)} of {len(lacks)} answers" if len(lacks) > 1 else message, metric
 
 
-def first_miss(case: CaseScore, depth: int) -> int:
+def first_miss(case: CaseScore) -> int:
     """Return the place of the first answer, from 0, in which a question lacks something; 0 where none does."""
-    places = (place for place, answer in enumerate(_answers(case)) if _lack(answer, depth) is not None)
+    places = (place for place, answer in enumerate(_answers(case)) if _lack(answer) is not None)
     return next(places, 0)
 
 
@@ -269,10 +267,10 @@ def _answers(case: CaseScore) -> tuple[CaseScore, ...]:
     return case.answers or (case,)
 
 
-def _lack(case: CaseScore, depth: int) -> tuple[str, str] | None:
+def _lack(case: CaseScore) -> tuple[str, str] | None:
     if case.failure is not None:
         message = "it was not asked" if case.failure == "aborted" else f"the call failed ({case.failure})"
-        return message, at_depth(HIT, depth)
+        return message, at_depth(HIT, FLIP_AT)
     abstained = case.values.get(ABSTENTION_ACCURACY)
     if abstained is not None:
         return None if mostly(abstained) else ("the API answered and should have abstained", ABSTENTION_ACCURACY)
@@ -282,7 +280,7 @@ def _lack(case: CaseScore, depth: int) -> tuple[str, str] | None:
         return "raggate does not read from the answers whether the API abstains", ABSTENTION_ACCURACY
     grouped = any(family(name) == RECALL_ALL and value is not None for name, value in case.values.items())
     rank = case.rank_all if grouped else case.rank
-    if rank is not None and rank <= depth:
+    if rank is not None and rank <= FLIP_AT:
         return None
     nothing = "not every needed passage is" if grouped else "nothing expected is"
-    return f"{nothing} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)
+    return f"{nothing} within rank {FLIP_AT}", at_depth(RECALL_ALL if grouped else HIT, FLIP_AT)

@@ -15,7 +15,7 @@ from raggate.base.escape import log_line, plain
 from raggate.base.jsonio import as_dict
 from raggate.base.numbers import counted, rounded
 from raggate.base.quote import cut, listed, quoted
-from raggate.config.gate_settings import FLIP_AT, MIN_OVERLAP, Gate
+from raggate.config.gate_settings import MIN_OVERLAP, Gate
 from raggate.config.question_settings import asked_in
 from raggate.gate import (
     baseline,
@@ -137,9 +137,7 @@ def propose(
     """
     _refuse_another_suite(run, present)
     # waivers excuse a change before the gate; they never make what is promoted look better
-    comparison = compare.compare(
-        run, scorecard, present, flip_at=FLIP_AT, min_slice=gate.min_cases, incomparable=incomparable
-    )
+    comparison = compare.compare(run, scorecard, present, min_slice=gate.min_cases, incomparable=incomparable)
     changes = tuple(of(comparison, gate))
     rows = tuple(row for row in changes if row.before.n or row.after.n)
     down = [*worse(run, rows, comparison, gate), *unknown(comparison, gate)]

@@ -20,7 +20,7 @@ from sys import maxsize
 from msgspec.structs import replace
 
 from raggate.base.numbers import counted, often
-from raggate.config.gate_settings import FLIP_AT, Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import noise, wording
 from raggate.gate.evidence import compared_pairs
 from raggate.gate.flips import lacking
@@ -250,7 +250,7 @@ class Check:
 
     def _fails(self, key: Key, base: CaseScore) -> bool:
         if key in self._first.missed:
-            return lacking(base, FLIP_AT) is not None
+            return lacking(base) is not None
         own = self._measured[key]
         sides = ((name, base.values.get(name), own.values.get(name)) for name in self._first.fell[key])
         return all(
@@ -363,7 +363,7 @@ class Check:
         )
 
     def _still_lost(self, key: Key, before: Mapping[Key, CaseScore], after: Mapping[Key, CaseScore]) -> bool:
-        if key in self._first.missed and lacking(after[key], FLIP_AT) is not None:
+        if key in self._first.missed and lacking(after[key]) is not None:
             return True
         names = self._first.fell.get(key, ())
         return any(

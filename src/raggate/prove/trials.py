@@ -69,7 +69,7 @@ class Bench(Struct, frozen=True, kw_only=True):
         run = measure.finished_run(blank, clean, seconds, notes, stopped=None)
         scorecard = measure.write(directory, run, request, inputs.config)
         baseline = Baseline(source=CLEAN, scorecard=scorecard, provenance=promote.provenance(run, scorecard))
-        depth = watched_depth(FLIP_AT, inputs.config.score.k)
+        depth = watched_depth(inputs.config.score.k)
         metric = at_depth(HIT, depth)
         return cls(
             blank=blank,
@@ -176,9 +176,9 @@ def _watched(scorecard: Scorecard, metric: str) -> dict[str, MetricValue]:
     return {mode: value for mode, value in values.items() if value is not None and value.value is not None}
 
 
-def watched_depth(flip_at: int, cutoffs: Sequence[int]) -> int:
-    """Return the cut-off whose hit rate is watched: `flip_at`, or where that is not scored the next larger one."""
-    return next((k for k in cutoffs if k >= flip_at), cutoffs[-1])
+def watched_depth(cutoffs: Sequence[int]) -> int:
+    """Return the cut-off whose hit rate is watched: `FLIP_AT`, or where that is not scored the next larger one."""
+    return next((k for k in cutoffs if k >= FLIP_AT), cutoffs[-1])
 
 
 def changed(before: Sequence[Result], after: Sequence[Result]) -> int:

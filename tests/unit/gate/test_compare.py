@@ -32,7 +32,7 @@ def compared(before: Scorecard, now: Scorecard, *, golden: tuple[Case, ...] | No
     cases = {case.case_id: make_case(case.case_id, hash=case.hash, modes=modes[case.case_id]) for case in now.cases}
     results = (make_labelled(cases[case.case_id], make_result(case.case_id, mode=case.mode)) for case in now.cases)
     run = make_run(*results, golden=make_golden(*(cases.values() if golden is None else golden)))
-    return compare(run, now, make_baseline(before), flip_at=5, **rest)
+    return compare(run, now, make_baseline(before), **rest)
 
 
 def _ids(scorecard: Scorecard) -> set[str]:
@@ -138,7 +138,7 @@ def test_cases_that_were_not_asked() -> None:
 def test_unfit_baseline() -> None:
     """What says itself that nothing must be held against it is not compared with, and why is told."""
     now = scores(1.0)
-    comparison = compare(make_run(), now, make_baseline(scores(1.0), unfit=("run x did not finish",)), flip_at=5)
+    comparison = compare(make_run(), now, make_baseline(scores(1.0), unfit=("run x did not finish",)))
     assert (comparison.deltas, comparison.incomparable) == ((), ("run x did not finish",))
 
 

@@ -71,7 +71,7 @@ def row(before: Sequence[CaseScore], now: Sequence[CaseScore], metric: str = "hi
     asked = make_run(*(unanswered(case.case_id) for case in now))
     # grades are compared where both sides have them by the same judges
     old, new = (make_scorecard(*cases, fingerprint={JUDGES: "the same"}) for cases in (before, now))
-    found = compare.compare(asked, new, make_baseline(old), flip_at=5, min_slice=min_slice)
+    found = compare.compare(asked, new, make_baseline(old), min_slice=min_slice)
     (delta,) = [delta for delta in found.deltas if (delta.metric, delta.slice) == (metric, OVERALL)]
     return delta
 

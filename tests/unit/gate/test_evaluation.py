@@ -35,7 +35,7 @@ def answered(name: str, *chunks: Any, mode: str = "hybrid", **fields: Any) -> La
 
 def misses(run: Run, before: Run | None = None) -> list[Flip]:
     baseline = None if before is None else make_baseline(score(before, (5,)))
-    return [*find_misses(run, compare(run, score(run, (5,)), baseline, flip_at=5), 5)]
+    return [*find_misses(run, compare(run, score(run, (5,)), baseline))]
 
 
 def test_each_question_that_is_not_found_is_told_with_its_why() -> None:

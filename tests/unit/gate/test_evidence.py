@@ -46,7 +46,7 @@ def measured(ranks: tuple[int | None, ...], groups: tuple[str | None, ...]) -> t
 def compared(before: Ranks, after: Ranks, groups: Groups | None = None) -> Comparison:
     filed = tuple(groups or [None] * len(before))
     (_, old), (run, new) = (measured(tuple(ranks), filed) for ranks in (before, after))
-    return compare(run, new, make_baseline(old), flip_at=5)
+    return compare(run, new, make_baseline(old))
 
 
 def composite_test(before: Ranks, after: Ranks, groups: Groups | None = None) -> CompositeTest:
@@ -115,7 +115,7 @@ def test_modes_are_adjusted_together() -> None:
     """One mode of two that lost takes twice the evidence."""
     lexical = make_ranked_run(*[1] * 40, mode="lexical").results
     old, new = (make_run(*lexical, *make_ranked_run(*ranks).results) for ranks in ([1] * 40, [None] * 3 + [1] * 37))
-    comparison = compare(new, score(new, (5, 10)), make_baseline(score(old, (5, 10))), flip_at=5)
+    comparison = compare(new, score(new, (5, 10)), make_baseline(score(old, (5, 10))))
     tests = composite_tests(comparison, dict.fromkeys(("lexical", "hybrid"), METRICS["hybrid"]))
     assert [(test.mode, test.p, test.adjusted) for test in tests] == [
         ("lexical", 1.0, 1.0),
@@ -127,7 +127,7 @@ def test_metrics_alone_are_adjusted_for_all_of_them() -> None:
     """A test of one metric by itself pays for every metric of every mode that is tested so."""
     lexical = make_ranked_run(*[1] * 40, mode="lexical").results
     old, new = (make_run(*lexical, *make_ranked_run(*ranks).results) for ranks in ([1] * 40, [6] * 3 + [1] * 37))
-    comparison = compare(new, score(new, (5, 10)), make_baseline(score(old, (5, 10))), flip_at=5)
+    comparison = compare(new, score(new, (5, 10)), make_baseline(score(old, (5, 10))))
     metrics = ("hit_at_5", "hit_at_10")
     chances = metric_chances(comparison, dict.fromkeys(("lexical", "hybrid"), metrics))
     assert chances.pop(("hybrid", "hit_at_5")) == pytest.approx(4 * 0.0498, abs=4e-4)
@@ -171,7 +171,7 @@ def with_refusals(abstained: int, ranks: Ranks) -> Run:
 
 
 def parts_of(old: Run, new: Run) -> CompositeTest:
-    comparison = compare(new, score(new, (1, 5, 10)), make_baseline(score(old, (1, 5, 10))), flip_at=5)
+    comparison = compare(new, score(new, (1, 5, 10)), make_baseline(score(old, (1, 5, 10))))
     (test,) = composite_tests(comparison, METRICS)
     return test
 

@@ -46,9 +46,9 @@ def answered(case: Case | None = None, *chunks: Chunk, **result: Any) -> Labelle
     return make_labelled(case, make_result(case.id, *chunks, **result))
 
 
-def flip(before: LabelledResult, now: LabelledResult, flip_at: int = 5) -> Flip | None:
-    old, new = (score(make_run(item), (flip_at,)).cases[0] for item in (before, now))
-    found = find_flips(make_run(now), [(old, new)], flip_at)
+def flip(before: LabelledResult, now: LabelledResult) -> Flip | None:
+    old, new = (score(make_run(item), (5,)).cases[0] for item in (before, now))
+    found = find_flips(make_run(now), [(old, new)])
     assert len(found) <= 1
     return found[0] if found else None
 
@@ -93,7 +93,7 @@ def test_a_question_that_was_never_asked_did_not_break(kind: str, stopped: str |
     now = answered(None, failure=make_failure(kind=kind))
     old = score(make_run(answered(None, GOLD)), (5,)).cases[0]
     new = score(make_run(now), (5,)).cases[0]
-    assert len(find_flips(make_run(now, stopped=stopped), [(old, new)], 5)) == flips
+    assert len(find_flips(make_run(now, stopped=stopped), [(old, new)])) == flips
 
 
 class TestGroups:
@@ -144,8 +144,8 @@ class TestAbstention:
         old, new = (score(make_run(self.answer(abstained=True)), (5,)).cases[0] for _ in range(2))
         unread_score = replace(old, values={**old.values, "abstention_accuracy": None})
         item = self.answer(abstained=True)
-        assert find_flips(make_run(item), [(unread_score, new)], 5) == ()
-        (lost,) = find_flips(make_run(item), [(old, unread_score)], 5)
+        assert find_flips(make_run(item), [(unread_score, new)]) == ()
+        (lost,) = find_flips(make_run(item), [(old, unread_score)])
         assert lost.kind == "broke"
 
     def test_answers_now(self) -> None:
@@ -223,7 +223,7 @@ def test_order() -> None:
     for case_id, before, after, must_pass in moves:
         items.append(answered(make_case(case_id, must_pass=must_pass)))
         pairs.append((make_case_score(case_id, rank=before), make_case_score(case_id, rank=after)))
-    found = find_flips(make_run(*items), pairs, 5)
+    found = find_flips(make_run(*items), pairs)
     assert [item.case_id for item in found] == [
         "must-pass",
         "y-fell-from-1",
@@ -241,7 +241,7 @@ def test_each_mode_flips_on_its_own() -> None:
     items = [answered(make_case(), *chunks, mode=mode, trace_id=f"trace-{mode}") for mode, chunks in answers.items()]
     ranks = {"bm25": 1, "hybrid": None}
     pairs = [(make_case_score(mode=mode), make_case_score(mode=mode, rank=rank)) for mode, rank in ranks.items()]
-    found = find_flips(make_run(*items), pairs, 5)
+    found = find_flips(make_run(*items), pairs)
     assert [(item.mode, item.why) for item in found] == [("hybrid", "not among the 2 passages returned")]
     assert found[0].trace_id == "trace-hybrid"
 
@@ -276,7 +276,7 @@ def test_ranks_of_other_labels_explain_nothing() -> None:
             baseline=make_baseline(make_scorecard(before)), scorecard=make_scorecard(new), golden=changes
         )
         decided = Verdict(outcome="regression", sentences=(), fell={("hybrid", now.case.id): ("mrr_at_10",)})
-        (found[name],) = find_fallen(make_run(now), comparison, decided, 5)
+        (found[name],) = find_fallen(make_run(now), comparison, decided)
     assert (found["same"].before, found["same"].why) == (1, "fell among the 10 passages returned")
     assert (found["relabelled"].before, found["relabelled"].since) == (1, "relabelled")
     assert found["relabelled"].why == "every expected passage is among the 10 passages returned, the first at rank 3"
@@ -310,7 +310,7 @@ def answer(rank: int | None, values: dict[str, float | None] | None = None, fail
 def test_it_must_pass_in_every_answer(answers: list[CaseScore], lacks: str | None, place: int) -> None:
     """One answer that lacks something is enough; told is the first such one, and how many there are."""
     case = averaged(answers[0], answers[1:])
-    missed = lacking(case, 5)
+    missed = lacking(case)
     assert (missed is None) == (lacks is None)
     assert missed is None or missed[0].endswith(str(lacks))
-    assert first_miss(case, 5) == place
+    assert first_miss(case) == place

@@ -155,7 +155,7 @@ def test_promoting_what_others_judged_needs_permission() -> None:
         (means, card(1.0), others),
     ):
         run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
-        held = compare(run, now, before, flip_at=5)
+        held = compare(run, now, before)
         (reason,) = [item for item in promote.needs_permission(run, held, Gate()) if item.code == "other-judges"]
         decided = decide(replace(held, not_asked=()), (), Gate())
         assert [item.code for item in decided.warnings if item.message.endswith(why)] == ["other-judges"]
@@ -192,7 +192,7 @@ def test_answers_that_keep_judges_from_grading_them_are_not_green(reason: str) -
     assert why == f"groundedness: 2 of 12 answers graded in the baseline's run have no grade now{gaps}"
     assert verdict(card(4.5), unread(reason, 1)).outcome == "pass"
     run = make_run(*(make_labelled(make_case(f"q{number}")) for number in range(QUESTIONS)))
-    held = compare(run, unread(reason, 2), make_baseline(card(4.5)), flip_at=5)
+    held = compare(run, unread(reason, 2), make_baseline(card(4.5)))
     assert "kept-from-judging" in {item.code for item in promote.needs_permission(run, held, Gate())}
 
 

@@ -53,7 +53,7 @@ def judged(old: Run, new: Run, gate: Gate, *, waivers: Sequence[Waiver] = (), **
     scorecard = score(new, CUTOFFS)
     waived = waiver_statuses(waivers, new.started)
     before = replace(baseline_of(old), **fields)
-    comparison = compare(new, scorecard, before, flip_at=5, waived=excused(waived, scorecard))
+    comparison = compare(new, scorecard, before, waived=excused(waived, scorecard))
     return decide(comparison, (), gate, Circumstances(waived=waived, started=new.started))
 
 
@@ -64,7 +64,7 @@ def verdict(before: Ranks, after: Ranks, policy: Policy = "evidence", **gate: An
 @lru_cache(maxsize=64)
 def compared(before: Ranks, after: Ranks) -> Comparison:
     old, new = (make_ranked_run(*ranks) for ranks in (before, after))
-    return compare(new, score(new, CUTOFFS), baseline_of(old), flip_at=5)
+    return compare(new, score(new, CUTOFFS), baseline_of(old))
 
 
 def codes(verdict: Verdict) -> tuple[list[str], list[str]]:

@@ -287,7 +287,7 @@ def told(heading: str, *cases: Case) -> Comparison:
     """Compare a first run of questions, for each of which a chunk of each note comes back, under one heading."""
     chunks = [make_chunk(name, rel_path=f"{name}.md", heading_path=heading) for name in "ab"]
     run = make_run(*(make_labelled(case, make_result(case.id, *chunks)) for case in cases))
-    return compare(run, score(run, (5,)), None, flip_at=5, min_slice=5)
+    return compare(run, score(run, (5,)), None, min_slice=5)
 
 
 WHOLE = make_case("whole", gold_supports=(make_support("a.md", None),))

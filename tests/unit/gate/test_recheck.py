@@ -54,7 +54,7 @@ def scores(values: Mapping[str, float], **fields: object) -> tuple[CaseScore, ..
 
 
 def again(scorecard: Scorecard, against: Baseline, policy: Gate) -> Verdict:
-    return decide(compare.compare(RUN, scorecard, against, flip_at=5), (), policy)
+    return decide(compare.compare(RUN, scorecard, against), (), policy)
 
 
 def judge_again(
@@ -70,7 +70,7 @@ def judge_again(
 ) -> tuple[Verdict, Verdict]:
     """Decide on ten questions, then once more with what asking again gave; `then` is the baseline's own noise."""
     stored = make_baseline(make_scorecard(*(before_scores or scores(before or {})), fingerprint=then))
-    comparison = compare.compare(RUN, make_scorecard(*now, fingerprint=noise), stored, flip_at=5)
+    comparison = compare.compare(RUN, make_scorecard(*now, fingerprint=noise), stored)
     first = decide(comparison, (), gate)
     told = Recheck(
         asked=tuple(sorted(recheck.against(first))),
@@ -308,7 +308,7 @@ def test_what_the_base_fails_too_confirms_nothing(
     """Of three lost questions the base fails one each time: red is confirmed, and made, by the others alone."""
     stored = make_baseline(make_scorecard(*scores({}), fingerprint=measured(0)))
     lost = scores({"q0": 0.0, "q1": 0.0, "q2": 0.0})
-    comparison = compare.compare(RUN, make_scorecard(*lost, fingerprint=OTHER_RANKS), stored, flip_at=5)
+    comparison = compare.compare(RUN, make_scorecard(*lost, fingerprint=OTHER_RANKS), stored)
     first = decide(comparison, (), HIT)
     asked = Recheck(
         asked=tuple(sorted(recheck.against(first))),
@@ -344,7 +344,7 @@ def judge(
 ) -> tuple[Verdict, Verdict]:
     """Decide on ten questions that were all hits, then once more with what the base answered; give both verdicts."""
     stored = make_baseline(make_scorecard(*before)) if before else STORED
-    comparison = compare.compare(RUN, make_scorecard(*now), stored, flip_at=5)
+    comparison = compare.compare(RUN, make_scorecard(*now), stored)
     first = decide(comparison, (), gate)
     asked = tuple(sorted(recheck.against(first)))
     told = Recheck(asked=asked, build="commit 0123", base=() if problem else (answers,), problem=problem)
@@ -389,7 +389,7 @@ def test_the_base_fails_a_question_in_every_metric_that_is_red() -> None:
 
 def test_a_loss_by_grades_stands_and_is_told() -> None:
     """What judges graded worse is neither failed nor answered by the base, whose answers nobody grades."""
-    comparison = compare.compare(RUN, graded({"q0": 0}, 2.0), make_baseline(graded({}, 4.5)), flip_at=5)
+    comparison = compare.compare(RUN, graded({"q0": 0}, 2.0), make_baseline(graded({}, 4.5)))
     first = decide(comparison, (), HIT)
     assert first.outcome == "regression"
     # what can be asked again is told of first
@@ -423,7 +423,7 @@ def test_noise_can_be_why_the_base_fails_too() -> None:
     lost = {"q0": 0, "q1": 0, "q2": 0}
     fingerprint = {KEY: Repeated(asked=10, failed=0, differ=1).stored()}
     noisy = make_baseline(make_scorecard(*scores({}), fingerprint=fingerprint))
-    comparison = compare.compare(RUN, make_scorecard(*scores(lost)), noisy, flip_at=5)
+    comparison = compare.compare(RUN, make_scorecard(*scores(lost)), noisy)
     first = decide(comparison, (), HIT)
     asked = tuple(sorted(recheck.against(first)))
     judged = recheck.decided_again(first, Recheck(asked=asked, base=(base(lost),)), comparison, HIT, again)
@@ -533,7 +533,7 @@ def test_which_answers_of_the_base_count() -> None:
     lost = {"q0": 0, "q1": 0, "q2": 0}
     relabelled = tuple(replace(score, hash="other") for score in base(lost))
     assert judge(scores(lost), (*base({"q5": 0, "q6": 0}), *relabelled))[1].outcome == "regression"
-    comparison = compare.compare(RUN, make_scorecard(*scores(lost)), STORED, flip_at=5)
+    comparison = compare.compare(RUN, make_scorecard(*scores(lost)), STORED)
     first = decide(comparison, (), HIT)
     for second, outcome in ((base(dict.fromkeys(lost, 1)), "regression"), (base(lost), "cannot tell")):
         told = Recheck(asked=tuple(sorted(recheck.against(first))), build="commit 0123", base=(base(lost), second))

@@ -257,7 +257,7 @@ def test_bare_baseline_keeps_all_cases() -> None:
     scorecard = make_scorecard(make_case_score("q0", {"hit_at_5": 0.0}), make_case_score("q1"))
     bare = make_baseline(replace(scorecard, cases=()))
     run = make_run(make_labelled(make_case("q0")), make_labelled(make_case("q1")))
-    held = compare.compare(run, scorecard, bare, flip_at=5, waived=frozenset({("hybrid", "q0")}))
+    held = compare.compare(run, scorecard, bare, waived=frozenset({("hybrid", "q0")}))
     assert held.deltas[0].current.n == 2
 
 

@@ -55,7 +55,7 @@ def buckets(count: int, value: float = 0.70, **more: Any) -> Baseline:
 
 def judged(run: Run, held: Baseline) -> tuple[Verdict, Delta | None]:
     """Compare and decide; give the row of hit_at_5 too."""
-    comparison = compare.compare(run, score.score(run, [5]), held, flip_at=5)
+    comparison = compare.compare(run, score.score(run, [5]), held)
     rows = [row for row in comparison.deltas if (row.metric, row.slice) == ("hit_at_5", OVERALL)]
     return verdict.decide(comparison, (), GATE), rows[0] if rows else None
 
@@ -154,7 +154,7 @@ def test_difficulties_are_restated_too() -> None:
     run = make_run(make_labelled(easy[0], answered), make_labelled(easy[1], missed))
     level = {"hit_at_5": 0.5, "count": 2}
     content = {"by_retriever": {"hybrid": {"overall": level, "by_difficulty": {"easy": level}}}}
-    comparison = compare.compare(run, score.score(run, [5]), read(content), flip_at=5)
+    comparison = compare.compare(run, score.score(run, [5]), read(content))
     (row,) = [row for row in comparison.deltas if (row.metric, row.slice) == ("hit_at_5", "difficulty=easy")]
     assert (row.baseline.value, row.current.value, row.current.n) == (0.5, 0.5, 2)
     content["by_retriever"]["hybrid"]["by_difficulty"] = {"easy": {**level, "count": 3}}
@@ -184,7 +184,7 @@ def test_answers_that_were_not_asked_for_are_no_loss() -> None:
     """A retrieval-only run has no attribution by raggate, and none is made up of its empty answers."""
     run = measured(35)
     run = make_run(*run.results, fingerprint={"retrieval_only": True})
-    comparison = compare.compare(run, score.score(run, [5]), notes(attribution_hit_rate=0.9), flip_at=5)
+    comparison = compare.compare(run, score.score(run, [5]), notes(attribution_hit_rate=0.9))
     (row,) = [row for row in comparison.deltas if (row.metric, row.slice) == ("attribution_hit_rate", OVERALL)]
     assert (row.current.value, row.current.n) == (None, 0)
 
