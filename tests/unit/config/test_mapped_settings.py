@@ -71,10 +71,8 @@ def test_where_headings_come_from(written: Any, told: Any, by_text: bool) -> Non
     ("more", "said"),
     [
         ({"heading_path": {"from": "title"}}, "expected `from: text`, and beside it at most `path`"),
-        ({"heading_path": {"path": "a"}}, "expected `from: text`, and beside it at most `path`"),
         ({"heading_path": {"from": "text", "at": "a"}}, "expected `from: text`, and beside it at most `path`"),
         ({"heading_path": {"from": "text", "path": 1}}, "or {from: text}"),
-        ({"heading_path": {"from": "text", "path": "a["}}, "a["),
         ({"heading_path": {"from": "text", "path": "other[*].a"}}, "expected 'heading_path' without [*]"),
         ({"heading_path": {"from": "text"}, "text": None}, "expected 'rel_path' and 'text' beside"),
         ({"heading_path": {"from": "text"}, "rel_path": None, "id": "id"}, "expected 'rel_path' and 'text' beside"),

@@ -72,16 +72,6 @@ def test_judges_are_replayed_where_they_must_not_be_called() -> None:
             IMAGE,
             "api-image: expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case, found '-v'",
         ),
-        (
-            Overrides(api_build="../x"),
-            IMAGE,
-            "api-build: expected a relative path inside the repository, without '..', found '../x'",
-        ),
-        (
-            Overrides(api_url="ftp://x"),
-            IMAGE,
-            "api-url: expected a URL such as http://127.0.0.1:9000, found 'ftp://x'",
-        ),
     ],
 )
 def test_what_cannot_be_is_named(overrides: Overrides, data: bytes, message: str) -> None:

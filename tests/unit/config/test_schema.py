@@ -46,11 +46,6 @@ def test_defaults() -> None:
     assert {"abstention_accuracy", "false_abstention_rate"} < set(DEFAULT_GATED)
 
 
-def test_baseline_path() -> None:
-    """The baseline is named after the suite."""
-    assert load(MINIMAL + "suite: notes").baseline_path == "baselines/notes.json"
-
-
 @each_row(
     ("text", "message"),
     [
@@ -69,11 +64,7 @@ def test_baseline_path() -> None:
         ),
         pytest.param("ask:\n  k: '5'", "4: ask.k: expected a valid integer, found '5'", id="text for a number"),
         pytest.param("ask: {k: 5.0}", "3: ask.k: expected a valid integer, found 5.0", id="5.0 is no whole number"),
-        pytest.param("ask: {k: true}", "3: ask.k: expected a valid integer, found True", id="true is no number"),
-        pytest.param("ask: {k: 0}", "3: ask.k: expected greater than or equal to 1, found 0", id="too small"),
-        pytest.param("ask: {k: 1001}", "3: ask.k: expected less than or equal to 1000, found 1001", id="too large"),
         pytest.param("ask: {modes: hybrid}", '3: ask.modes: expected a list, such as ["hybrid"], found ', id="no list"),
-        pytest.param("ask: {modes: []}", "3: ask.modes: expected at least 1 item(s), found []", id="empty list"),
         pytest.param("ask: {modes: [a, 'b c']}", "3: ask.modes[1]: expected text that matches", id="bad item"),
         pytest.param(
             "ask: {modes: [fts, bm25]}",
@@ -86,26 +77,13 @@ def test_baseline_path() -> None:
             "6: ask.headers: X: expected a variable that is not the runner's, Docker's or raggate's, found 'GH_TOKEN'",
             id="found by a check of the section",
         ),
-        pytest.param("ask: {timeout: .inf}", "3: ask.timeout: expected", id="infinite timeout"),
         pytest.param("ask: 3", "3: ask: expected a mapping, found 3", id="number for a slice"),
         pytest.param("score: {k: [5, 1]}", "3: score: expected distinct cut-offs in ascending order", id="unordered"),
-        pytest.param("score: {k: [1, 1]}", "3: score: expected distinct cut-offs in ascending order", id="repeated"),
-        pytest.param("gate: {slices: maybe}", "3: gate.slices: expected 'warn', 'fail' or 'off'", id="no such choice"),
-        pytest.param("gate: {max_error_rate: 1}", "3: gate.max_error_rate: expected less than 1", id="all may fail"),
-        pytest.param("gate: {metrics: {mrr: -1}}", "greater than or equal to 0, found -1", id="negative tolerance"),
-        pytest.param(
-            "gate: {metrics: {mrr: .nan}}", "3: gate.metrics.mrr: expected a finite number", id="tolerance nan"
-        ),
-        pytest.param(
-            "gate: {metrics: {mrr: true}}", "3: gate.metrics.mrr: expected a valid number, found True", id="true"
-        ),
         pytest.param("suite: 2024.01", "3: suite: expected a valid string, found 2024.01", id="a number"),
         pytest.param("suite: ../x", "3: suite: expected text that matches", id="suite with a path"),
         pytest.param("golden: ../x", "3: golden: expected a relative path inside the repository", id="leaves"),
-        pytest.param("golden: a/../../x", "3: golden: expected a relative path", id="leaves further in"),
         pytest.param("golden: /etc/x", "3: golden: expected a relative path", id="absolute"),
         pytest.param("golden: 'a\\b'", "3: golden: expected a relative path", id="backslash"),
-        pytest.param("golden: ''", "3: golden: expected a relative path", id="empty path"),
         pytest.param(
             'golden: "o\\n::add-mask::x"', "3: golden: expected a path of printable characters", id="two lines"
         ),
@@ -129,9 +107,6 @@ def test_mistake(text: str, message: str) -> None:
         pytest.param("api: {url: 'http://x'}", "raggate.yml:1: key 'vault' is missing", id="no vault"),
         pytest.param("vault: {a: v}", "raggate.yml:1: key 'api' is missing", id="no api"),
         pytest.param(
-            "api: {url: 'http://x'}\nvault: {}", "raggate.yml:2: vault: expected at least 1 item(s)", id="no vaults"
-        ),
-        pytest.param(
             "api: {url: 'http://x'}\nvault:\n  a b: v",
             "raggate.yml:3: vault.a b: expected text that matches",
             id="vault name",
@@ -142,19 +117,9 @@ def test_mistake(text: str, message: str) -> None:
             id="neither command nor url",
         ),
         pytest.param(
-            "vault: {a: v}\napi:\n  url: http://x\n  command: {run: [x]}",
-            "raggate.yml:2: api: expected exactly one of 'command', 'container' and 'url'",
-            id="both command and url",
-        ),
-        pytest.param(
             "vault: {a: v}\napi:\n  command:\n    run: 'uvicorn app:app --port {port}'",
             'raggate.yml:4: api.command.run: expected a list, such as ["uvicorn", "app:app", "--port", "{port}"]',
             id="a command line as text",
-        ),
-        pytest.param(
-            "vault: {a: v}\napi:\n  command:\n    build: [x]",
-            'raggate.yml:4: api.command.build[0]: expected a list, such as ["x"], found ',
-            id="build command as text",
         ),
         pytest.param(
             "vault: {a: v}\napi:\n  command:\n    cwd: .",
@@ -176,7 +141,6 @@ def test_mistake_in_what_must_be_there(text: str, message: str) -> None:
 @each_row(
     "text",
     [
-        pytest.param("waivers: [" + "x," * 20_000 + "]", id="a list of them"),
         pytest.param("".join(f"k{number}: 1\n" for number in range(6_000)), id="unknown keys"),
     ],
 )
@@ -208,13 +172,10 @@ def slice_of(key: str, value: object) -> str:
     ("key", "least", "most", "below", "above"),
     [
         pytest.param("ask.k", 1, 1000, 0, 1001, id="ask.k"),
-        pytest.param("ask.concurrency", 1, 256, 0, 257, id="ask.concurrency"),
         pytest.param("ask.timeout", 0.001, 86_400, 0, 86_401, id="ask.timeout"),
         pytest.param("ask.rate", 0.1, 10_000, 0, 10_001, id="ask.rate"),
         pytest.param("score.k", "[1]", "[1000]", "[0]", "[1001]", id="score.k"),
-        pytest.param("gate.tolerance", 0, 1_000_000, -0.001, 1_000_001, id="gate.tolerance"),
         pytest.param("gate.min_cases", 1, 10**9, 0, None, id="gate.min_cases"),
-        pytest.param("gate.max_error_rate", 0, 0.999, -0.001, 1, id="gate.max_error_rate"),
     ],
 )
 def test_bounds(key: str, least: object, most: object, below: object, above: object) -> None:
@@ -238,14 +199,10 @@ def test_limits_of_a_rule_are_finite(key: str, value: str) -> None:
 @each_row(
     "url",
     [
-        pytest.param("ftp://x", id="scheme"),
         pytest.param("x:80", id="no scheme"),
         pytest.param("http://", id="no host"),
         pytest.param("http://[::1", id="half an address"),
-        pytest.param("http://x:99999", id="port range"),
-        pytest.param("http://x:port", id="port name"),
         pytest.param("http://x:0", id="port 0"),
-        pytest.param("", id="empty"),
         pytest.param("http://x/a b", id="blank"),
         pytest.param("http://a..b", id="empty label"),
         pytest.param(f"http://{'a' * 64}.example", id="long label"),
@@ -278,31 +235,17 @@ SCOPE = "scope_miss_rate"
     ("gate", "metric", "expected"),
     [
         pytest.param("{}", "hit_at_5", Rule(tolerance=0.05), id="default"),
-        pytest.param("{}", SCOPE, Rule(tolerance=0.05), id="the same for a rate"),
         pytest.param("{tolerance: 0.01}", "hit_at_5", Rule(tolerance=0.01), id="the gate's tolerance"),
-        pytest.param("{tolerance: 0.01}", SCOPE, Rule(tolerance=0.01), id="the gate's for a rate"),
-        pytest.param("{tolerance: 0.2}", SCOPE, Rule(tolerance=0.2), id="also a wide one"),
         pytest.param("{metrics: {hit_at_5: 0.02}}", "hit_at_5", Rule(tolerance=0.02), id="a tolerance"),
-        pytest.param("{metrics: {hit_at_5: 1}}", "hit_at_5", Rule(tolerance=1), id="a whole number"),
         pytest.param("{metrics: {hit_at_5: 0}}", "hit_at_5", Rule(tolerance=0), id="0 gates strictly"),
-        pytest.param("{metrics: {hit_at_5: 0.0}}", "hit_at_5", Rule(tolerance=0), id="0.0 gates strictly"),
         pytest.param("{metrics: {hit_at_5: false}}", "hit_at_5", None, id="false stops gating"),
         pytest.param("{metrics: {hit_at_5: off}}", "hit_at_5", None, id="off stops gating"),
         pytest.param("{metrics: {hit_at_5: {}}}", "hit_at_5", Rule(tolerance=0.05), id="an empty rule"),
-        pytest.param(
-            "{metrics: {hit_at_5: {tolerance: 0}}}", "hit_at_5", Rule(tolerance=0), id="a rule with tolerance 0"
-        ),
         pytest.param(
             "{tolerance: 0.03, metrics: {hit_at_5: {floor: 0.8}}}",
             "hit_at_5",
             Rule(tolerance=0.03, floor=0.8),
             id="a floor keeps the gate's tolerance",
-        ),
-        pytest.param(
-            "{tolerance: 0.2, metrics: {scope_miss_rate: {ceiling: 0.3}}}",
-            SCOPE,
-            Rule(tolerance=0.2, ceiling=0.3),
-            id="a ceiling keeps the gate's tolerance",
         ),
         pytest.param("{metrics: {ndcg_at_5: 0.1}}", "ndcg_at_5", Rule(tolerance=0.1), id="a further metric"),
         pytest.param("{metrics: {ndcg_at_5: 0.1}}", "hit_at_5", Rule(tolerance=0.05), id="the default ones stay"),
@@ -387,7 +330,6 @@ def test_waiver(text: str, expires: str) -> None:
         ),
         pytest.param(f"{{metrik: m, {WAIVER}}}", "unknown key 'waivers[0].metrik'. Did you mean 'metric'?", id="typo"),
         pytest.param("{metric: m, reason: r, expires: 2026-01-01}", "key 'waivers[0].owner' is missing", id="no owner"),
-        pytest.param("{metric: m, owner: a, reason: r}", "key 'waivers[0].expires' is missing", id="for ever"),
         pytest.param(
             "{metric: m, owner: ' ', reason: r, expires: 2026-01-01}",
             "waivers[0].owner: expected some text",
@@ -397,12 +339,6 @@ def test_waiver(text: str, expires: str) -> None:
             "{metric: m, owner: a, reason: r, expires: soon}",
             "waivers[0].expires: expected a date such as",
             id="no date",
-        ),
-        pytest.param(
-            "{metric: m, owner: a, reason: r, expires: '20260101'}", "expected a date such as 2026-12-31", id="compact"
-        ),
-        pytest.param(
-            "{metric: m, owner: a, reason: r, expires: 2026-01-01T00:00:00}", "waivers[0].expires: expected", id="time"
         ),
         pytest.param("{metric: m, owner: a, reason: r, expires: 2026-02-30}", "raggate.yml:3: ", id="no such day"),
     ],
