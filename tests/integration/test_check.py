@@ -17,7 +17,6 @@ from checkouts import git
 from project import Project, make_small_project, processes_with
 from raggate.models.service import Started, Workspace
 from raggate.pipeline import rerun, result_rows, run_directory
-from raggate.service import ask
 from raggate.service.backends import command
 from stored_rows import plain_rows
 
@@ -114,23 +113,6 @@ def test_a_signal_after_the_verdict_changes_nothing(promoted: Project) -> None:
     assert "verdict: pass" in out
 
 
-@pytest.mark.parametrize("behaviour", ["error_500", "garbage", "die_after:4"])
-def test_what_was_not_measured_is_not_to_be_promoted(project: Project, behaviour: str) -> None:
-    """A first run of which nothing can be told does not say that it could be promoted."""
-    done = project.command("check", FAKE_BEHAVIOUR=behaviour)
-    assert done.code == 3
-    assert "raggate promote" not in done.out + done.err
-
-
-@pytest.mark.parametrize("arguments", [["chek"], ["check", "--concurency", "3"], ["compare"], ["promote", "nowhere"]])
-def test_bad_command_lines_are_usage_errors(project: Project, arguments: list[str]) -> None:
-    """A wrong command line is exit 2 with one message."""
-    done = project.command(*arguments)
-    assert done.code == 2
-    assert done.err
-    assert "Traceback" not in done.err
-
-
 def test_every_file_of_a_run_is_documented(worse: Project) -> None:
     """What a check leaves in its run directory stands in the table of files, name by name."""
     page = (Path(__file__).parents[2] / "docs" / "verdicts.md").read_text(encoding="utf-8")
@@ -216,28 +198,13 @@ def test_a_setting_that_names_what_is_not_there(project: Project) -> None:
     assert f"raggate.yml:{line}: api.command.cwd: 'nowhere' is not a directory\n  Name a directory" in done.err
 
 
-@pytest.mark.parametrize("name", ["loop", "n" * 300])
-@pytest.mark.parametrize("key", ["golden: {}", "vault: {{work: {}}}"])
-def test_a_path_that_names_nothing(project: Project, key: str, name: str) -> None:
-    """A link to itself, and a name that no file can have, are mistakes of the configuration and no bug of raggate."""
-    (project.root / "loop").symlink_to("loop")
-    own = key.partition(":")[0]
-    kept = [line for line in project.config.read_text().splitlines() if not line.startswith(f"{own}:")]
-    project.config.write_text("\n".join([*kept, key.format(name), ""]))
-    done = project.command("check")
-    assert done.code == 2, done.err
-    assert name in done.err
-
-
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        pytest.param("golden.jsonl", None, "golden.jsonl: no such file", id="no golden set"),
         pytest.param("golden.jsonl", Path("/etc/hostname"), "leads out of", id="a link out of the repository"),
         pytest.param(
             "golden.jsonl", Path("copy.jsonl"), "a symbolic link, which raggate does not follow", id="a link in it"
         ),
-        pytest.param("golden.jsonl", Path("golden.jsonl"), "golden.jsonl: Too many levels", id="a link to itself"),
     ],
 )
 def test_a_change_that_would_break_the_gate_is_told_so(
@@ -268,9 +235,6 @@ WAIVED = "waivers: [{case: anchovy-first, owner: me, reason: because, expires: 2
     ("before", "after", "problem"),
     [
         pytest.param(WAIVED, WAIVED, "waivers[0].case: no question 'anchovy-first'", id="waived-and-removed"),
-        pytest.param(
-            "", WAIVED.replace("-first", "-third"), "waivers[0].case: no question 'anchovy-third'", id="unknown"
-        ),
     ],
 )
 def test_a_waiver_of_no_question_would_break_the_gate(promoted: Project, before: str, after: str, problem: str) -> None:
@@ -282,17 +246,6 @@ def test_a_waiver_of_no_question_would_break_the_gate(promoted: Project, before:
     promoted.write_cases([case for case in promoted.cases() if case["id"] != "anchovy-first"])
     done = promoted.command("check", "--against", "HEAD")
     assert (done.code, problem in done.out) == (3, True), done.out + done.err
-
-
-def test_versions_that_a_change_edits_are_told(promoted: Project) -> None:
-    """The line is of the two commits, so that a fresh clone tells the same."""
-    (promoted.root / "go.mod").write_text("require x v1\n")
-    promoted.commit()
-    (promoted.root / "go.mod").write_text("require x v2\n")
-    promoted.commit()
-    done = promoted.command("check", "--against", "HEAD~1")
-    assert "Changed beside the notes: go.mod (x v1 → v2)" in done.out
-    assert promoted.verdict()["dependencies"] == ["go.mod (x v1 → v2)"]
 
 
 def test_an_upgrade_that_does_not_start_is_named(promoted: Project) -> None:
@@ -436,42 +389,6 @@ def test_two_run_directories_can_be_compared(worse: Project) -> None:
     assert done.code == 1
     assert "Questions that broke (6)" in done.out
     assert "raggate check" not in done.out
-
-
-def test_run_that_failed_is_no_baseline(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A run directory that could not be promoted is nothing to be better than: there is no verdict, and why is told."""
-    monkeypatch.setattr(ask, "GIVE_UP_AFTER", 5)
-    good = promoted.last_run()
-    assert promoted.command("run", FAKE_BEHAVIOUR="error_500").code == 3
-    failed = promoted.last_run()
-    done = promoted.command("compare", str(good), "--baseline", str(failed))
-    assert done.code == 3, done.out
-    told = json.loads((good / "compared" / "verdict.json").read_text())
-    assert told["reasons"][0]["code"] == "incomparable"
-    assert f"run {failed.name} cannot become a baseline: it did not finish: " in told["reasons"][0]["message"]
-    assert told["metrics"] == []
-
-
-def test_stored_run_that_lost_results(promoted: Project) -> None:
-    """Results that are gone from a run directory, be they a third or the one that must pass, leave no verdict."""
-    cases = promoted.cases()
-    cases[5]["must_pass"] = True
-    promoted.write_cases(cases)
-    promoted.promote()
-    directory = promoted.last_run()
-    assert promoted.command("compare", str(directory), "--baseline", "baselines/small.json").code == 0
-    rows = plain_rows(directory).read_text().splitlines(keepends=True)
-    for gone, told in (
-        (rows[::3], "2 questions of the golden set lack"),
-        ([rows[5]], "1 question of the golden set lack"),
-    ):
-        plain_rows(directory).write_text("".join(row for row in rows if row not in gone))
-        done = promoted.command("compare", str(directory), "--baseline", "baselines/small.json")
-        assert done.code == 3, done.out
-        reason = json.loads((directory / "compared" / "verdict.json").read_text())["reasons"][0]
-        assert reason["code"] == "not-asked"
-        assert reason["message"].startswith(told)
-        assert f" results: {json.loads(gone[0])['test_case_id']} (hybrid)" in reason["message"]
 
 
 def test_the_image_is_recorded(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -35,21 +35,6 @@ def rewrite(project: Project, told: Callable[[str], str]) -> None:
     project.write_cases(cases)
 
 
-def test_what_measures_nothing_is_promoted_by_its_name_alone(project: Project, tmp_path: Path) -> None:
-    """The flag names the mode, and what was accepted is told; a name that the run has not is refused."""
-    own = project.copied(tmp_path)
-    own.command("run", FAKE_BEHAVIOUR="headings:none")
-    run = str(own.last_run())
-    wrong = own.command("promote", run, "--allow-no-match", "vector")
-    assert (wrong.code, "has no such mode or slice" in wrong.err) == (2, True)
-    done = own.command("promote", run, "--allow-no-match", "hybrid")
-    assert done.code == 0, done.err
-    assert "accepted: no question has a match in mode 'hybrid'" in done.out
-    check = own.command("check", FAKE_BEHAVIOUR="headings:none")
-    assert check.code == 0
-    assert any(warning["code"] == "no-match" for warning in own.verdict()["warnings"])
-
-
 def test_a_heading_that_could_be_two_counts_for_neither(promoted_few: Project, tmp_path: Path) -> None:
     """Sections that differ in capitals alone are told apart by an API that tells capitals, and by no other one."""
     own = promoted_few.copied(tmp_path)

@@ -6,8 +6,6 @@ import itertools
 import json
 import os
 import re
-import signal
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -152,32 +150,6 @@ def test_a_run_in_shards_is_judged_where_it_is_merged(project: Project) -> None:
     assert judgements(project) == first
 
 
-def test_a_run_that_is_killed_asks_nothing_twice(project: Project) -> None:
-    """SIGKILL in the middle of judging loses nothing that was replied: the next run asks for the rest alone."""
-
-    def slowly(request: Request) -> Answer:
-        time.sleep(0.1)
-        return grade(request)
-
-    with FakeJudge(slowly) as server:
-        judged_by(project, server)
-        process = project.start("run")
-        while server.calls < 12:
-            time.sleep(0.02)
-            assert process.poll() is None
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=20)
-        recorded = {line.key for line in cassette.read((project.root / CASSETTE).read_bytes(), CASSETTE).values()}
-        assert 0 < len(recorded) < 24
-        before = server.calls
-        done = project.raggate("run")
-        assert done.code == 0, done.err
-        # what was under way when it was killed had no reply yet, and is asked again; nothing else is
-        assert server.calls - before == 24 - len(recorded)
-        assert before - len(recorded) <= 4
-    assert [judgement["reason"] for judgement in judgements(project)] == [None] * 24
-
-
 WRONG = (
     (Answer(status=400, text="score 5"), "status"),
     (Answer(text="5/5!"), "invalid_reply"),
@@ -246,25 +218,6 @@ def test_whole_texts_are_judged_and_kept(project: Project) -> None:
     run = run_directory.read(project.last_run())
     texts = [chunk.text for item in run.results if item.result.response for chunk in item.result.response.chunks]
     assert any("the very end" in text for text in texts)
-
-
-@pytest.mark.parametrize("kind", ["pipe", "directory"])
-def test_a_cassette_that_is_no_file_is_told(answered: Project, kind: str) -> None:
-    """A pipe, which would be waited for, and a directory are named, live and for a stored run."""
-    directory = answered.last_run()
-    place = answered.root / CASSETTE
-    place.parent.mkdir(exist_ok=True)
-    if kind == "pipe":
-        os.mkfifo(place)
-    else:
-        place.mkdir()
-    with FakeJudge(grade) as server:
-        judged_by(answered, server)
-        for command in (("run",), ("judge", str(directory))):
-            done = answered.command(*command)
-            assert done.code == 2
-            assert re.search(rf"judge_cassette\.jsonl: (a .*{kind}, where a file is expected|Is a {kind})", done.err)
-        assert server.calls == 0
 
 
 def test_a_link_does_not_lead_the_cassette_elsewhere(
@@ -475,40 +428,6 @@ def test_judges_decide_where_people_agree_with_them(armed: Project) -> None:
         assert (row["status"], row["delta"]) == ("advisory", -2.0)
     summary = (armed.last_run() / "summary.md").read_text()
     assert "Judges do not decide" in summary.partition("|")[0]
-
-
-def test_answers_asked_for_again_do_not_take_the_say_from_judges(project: Project) -> None:
-    """Three points less are no pass because second answers, which decide nothing, bring every grade themselves."""
-    put_canary(project, graded_by_people())
-    project.edit("repeat_sample: 0", "repeat: 2")
-    with FakeJudge(grounded_at(4, as_people=True)) as server:
-        judged_by(project, server, f"{CANARY}  mode: refresh\n")
-        project.promote()
-        server.script = grounded_at(1, as_people=True)
-        done = project.command("check", FAKE_BEHAVIOUR="grades_itself")
-    assert done.code == 3, done.out
-    assert "only 12 of 24 answers were judged (12 unusable_score)" in project.verdict()["headline"]
-
-
-def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(answered: Project) -> None:
-    """Two points less are no pass where answers that are asked about twice leave calls for cases of one grade alone."""
-    put_canary(answered, graded_by_people([5] * 20 + [0, 1, 2, 3] * 5))
-    run = answered.last_run()
-
-    def invalid_first(request: Request) -> Answer:
-        asked_once_more = len(request.body["messages"]) > 2
-        canary = "People say" in request.text
-        return grounded_at(2, as_people=True)(request) if canary or asked_once_more else Answer(text="no JSON")
-
-    with FakeJudge(grounded_at(4, as_people=True)) as server:
-        judged_by(answered, server, f"{CANARY}  mode: refresh\n")
-        make_baseline(answered, run)
-        # two for each answer, and one for each of the 20 cases of one grade
-        judged_by(answered, server, f"{CANARY}  mode: refresh\n  max_calls: 44\n")
-        server.script = invalid_first
-        done = answered.command("check", "--run", str(run))
-    assert done.code == 3, done.out
-    assert "canary answers were left without a grade" in answered.verdict()["headline"]
 
 
 def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:

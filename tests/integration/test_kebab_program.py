@@ -58,19 +58,6 @@ def test_from_the_first_run_to_a_regression(project: Project) -> None:
     assert {flip["case_id"] for flip in project.verdict()["flips"]} == {"q2"}
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [("ask: {", "  stdio: true\nask: {"), ("  command: {run:", "  url: http://127.0.0.1:1\n#")],
-    ids=["over stdio", "an address"],
-)
-def test_the_adapter_needs_a_command(project: Project, old: str, new: str) -> None:
-    """The adapter without a command of its own is one clear message."""
-    project.edit(old, new)
-    done = project.command("check")
-    assert done.code == 2
-    assert "ask.adapter: kebab runs a program for the questions: expected `api.command`" in " ".join(done.err.split())
-
-
 def test_stored_runs_are_compared_and_promoted(tmp_path: Path) -> None:
     """Runs that kebab stored are imported; a baseline made of one lets an equal one pass and a worse one not."""
     golden = [query(f"q{n}", expected_doc_ids=(f"d{n}",), expected_chunk_ids=(f"c{n}",)) for n in range(4)]

@@ -71,17 +71,6 @@ def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     assert stored(project) == 0.5
 
 
-def test_one_at_a_time_is_not_free_for_ever(project: Project) -> None:
-    """A single question decides nothing in a check, and still the third that is lost needs a permission."""
-    for number in range(2):
-        reword(project, slice(number, number + 1))
-        assert project.command("run", FAKE_BEHAVIOUR=LOSES).code == 0
-        assert promote(project).code == 0
-    reword(project, slice(2, 3))
-    assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 0
-    assert promote(project).code == 2
-
-
 def test_snippets_can_be_left_unread(promoted_few: Project, tmp_path: Path) -> None:
     """With `score.snippets: off` a place is enough: snippets of no note are no error, and change no case's hash."""
     project = promoted_few.copied(tmp_path)

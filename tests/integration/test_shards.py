@@ -185,10 +185,7 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
     ("harm", "words"),
     [
         (_wild(elapsed_ms=-0.5), ": -0.5 ms and "),
-        (_wild(elapsed_ms="nan"), "results.jsonl.gz:1: not a result: Expected `float`, got `str`"),
-        (_wild(elapsed_ms=9e6), ": 9000000 ms and "),
         (_wild(retries=3), " and 3 retries, but the whole shard took "),
-        (_wild(retries=-1), " and -1 retries, but the whole shard took "),
         (_killed, "shard 2 of 3: {two}: it was killed, or is still running"),
         (shutil.rmtree, "shard 2 of 3: missing"),
         (_doubled, "shard 2 of 3: doubled: {two}, {two}-attempt-2"),
@@ -203,14 +200,6 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (lambda two: change_header(two, stopped="the API died"), "shard 2 of 3: {two}: it broke off: the API died"),
         (lambda two: change_header(two, seconds=-1), "the start time or the duration in its asking.json is malformed"),
         (
-            lambda two: change_rows(two, lambda rows: rows[1:]),
-            "it does not have exactly one answer to each of its questions",
-        ),
-        (
-            lambda two: change_rows(two, lambda rows: [*rows, rows[0]]),
-            "it does not have exactly one answer to each of its questions",
-        ),
-        (
             lambda two: change_rows(two, lambda rows: [rows[1], *rows[1:]]),
             "it does not have exactly one answer to each of its questions",
         ),
@@ -218,7 +207,6 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (_other_index, "shard 2: it saw another index: chunk_tokens 9, where shard 1 saw 8"),
         (_other_image, "shard 2: it saw another image of the API: sha256:bbb"),
         (_asked_again(2, times=2), "its repeated answers are not one to each of its questions"),
-        (_asked_again(1, times=1), "its repeated answers are not one to each of its questions"),
         (_without_probes, "it does not have exactly one answer to each question of the invariants"),
         (_not_repeated, " of the repeated calls were not repeated"),
         (_renumbered, "{two}: it says that it is shard 1/3"),
@@ -352,8 +340,6 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
     [
         ({"checkout": {"commit": "a" * 40}}, "measured at commit aaaaaaaaaaa…, but bbbbbbbbbbb… is checked out here"),
         ({"checkout": {"commit": ["a" * 40]}}, "its origin cannot be read: checkout.commit"),
-        ({"command": "shadow"}, "its origin cannot be read: command"),
-        ({"checkout": {}}, "measured at no known commit, but bbbbbbbbbbb… is checked out here"),
     ],
 )
 def test_a_run_is_no_verdict_on_another_commit(
@@ -433,8 +419,6 @@ def test_when_a_run_was_measured_is_told_as_it_was(suite: Project, merged: Path,
     [
         (["run", "--shard", "1/3", "-k", "x"], "shards ask all questions"),
         (["run", "--shard", "1/3", "--shards", "2"], "--shard says 3 shards, but --shards says 2"),
-        (["run", "--shard", "4/3"], "--shard: expected i/n with i from 1 to n, such as 3/8, found '4/3'"),
-        (["run", "--shards", "3"], "raggate does not know which shard this is"),
     ],
 )
 def test_what_cannot_be_meant_is_a_usage_error(suite: Project, words: list[str], message: str) -> None:

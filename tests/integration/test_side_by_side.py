@@ -114,7 +114,6 @@ def test_latest_is_what_it_was_before(repository: Project) -> None:
         ("nowhere", "'nowhere': neither a revision nor a run directory here"),
         ("ref:nowhere", "'nowhere': no such revision"),
         ("image:x", "image 'x': an image needs the section `api.container` in raggate.yml"),
-        ("run:2031", "'2031': no such directory"),
     ],
 )
 def test_a_side_that_is_none(repository: Project, side: str, problem: str) -> None:

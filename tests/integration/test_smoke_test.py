@@ -80,8 +80,6 @@ def test_a_sound_configuration(root: Path) -> None:
         ("heading_path: meta.section\n", "\n", 0, "`heading_path` is not mapped: labels that name a heading never"),
         ("adapter: mapped", "adapter: mapped", 0, "`documents` is not mapped: an index that lacks notes"),
         ("rel_path: meta.file", "rel_path: meta.path", 3, "data.hits[0].meta has the keys file, section"),
-        ("list: data.hits", "list: data.rows", 3, "expected a list, found nothing; data has the keys hits, reply"),
-        ("adapter: mapped", "adapter: maped", 2, "Did you mean 'mapped'?"),
     ],
 )
 def test_what_is_wrong_is_said(root: Path, old: str, new: str, code: int, said: str) -> None:

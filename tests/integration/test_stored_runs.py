@@ -89,17 +89,6 @@ def test_old_runs_are_deleted(checked: Project) -> None:
     assert {path.name for path in runs.iterdir()} == {newest, "mine", forged.name}
 
 
-def test_runs_behind_a_link_stay(checked: Project) -> None:
-    """Where a link leads in place of the runs directory, nothing is deleted."""
-    runs = checked.root / ".raggate" / "runs"
-    kept = runs.rename(checked.root / "elsewhere")
-    runs.symlink_to(kept, target_is_directory=True)
-    done = checked.command("runs", "prune", "--keep", "0")
-    assert done.code == 2
-    assert "behind the symbolic link" in done.err
-    assert len(list(kept.iterdir())) == 3
-
-
 def test_a_damaged_file_is_named(checked: Project) -> None:
     """A damaged file of a run directory is named: its copy of the baseline, and files that `compare` can do without."""
     name = json.loads(checked.command("runs", "--json").out)["result"]["runs"][1]["id"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 import pytest
 
 from project import Project
-from raggate.pipeline.watching import Watched, wait_for_change
+from raggate.pipeline.watching import Watched
 
 
 def test_json_is_one_document(promoted: Project) -> None:
@@ -16,16 +15,6 @@ def test_json_is_one_document(promoted: Project) -> None:
     done = promoted.command("check", "--watch", "--json")
     assert done.code == 2
     assert "--watch and --json cannot be combined" in done.err
-
-
-def test_a_change_of_the_file_system_is_seen(tmp_path: Path) -> None:
-    """A file that was changed before the watch began is seen too, as nothing may be lost between check and watch."""
-    (tmp_path / "notes").mkdir()
-    note = tmp_path / "notes" / "a.md"
-    places = Watched(files=(tmp_path / "golden.jsonl",), folders=(tmp_path / "notes",), out=tmp_path / "runs")
-    since = places.stamps()
-    note.write_text("new")
-    assert wait_for_change(places, since) == {str(note)}
 
 
 def test_a_question_that_was_fixed_stays_in_the_watch(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -87,6 +87,9 @@ def test_defaults() -> None:
         pytest.param(
             'golden: "o\\n::add-mask::x"', "3: golden: expected a path of printable characters", id="two lines"
         ),
+        pytest.param(
+            "ask: {adapter: kebab}", "kebab runs a program for the questions: expected `api.command`", id="url"
+        ),
         pytest.param("suite: a\nsuite: b", "4: key 'suite' occurs twice", id="duplicate key"),
         pytest.param("<<<<<<< HEAD", "3: unresolved merge conflict", id="merge conflict"),
         pytest.param("suite: [", "3: not valid YAML", id="syntax"),
