@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from math import log2
-
-import pytest
 from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
@@ -13,7 +10,6 @@ from raggate.models.judging import LABELS, Judgement
 from raggate.models.run import LabelledResult
 from raggate_interop.labels.agreement import pair_agreement
 from raggate_interop.labels.models import RetrievalJudgment
-from raggate_interop.labels.score import score
 from raggate_interop.pragmata.sheets import read_sheet
 
 
@@ -76,23 +72,3 @@ def test_a_row_for_each_passage() -> None:
         ("'=c2", 2, "no text", False, False, True),
         ("c4", 3, "d", True, True, False),
     ]
-
-
-def test_the_metrics_of_retrieval_come_from_judges() -> None:
-    """Of three chunks two are relevant, the last is enough, and the second misleads: by hand, for K = 3."""
-    sheet = read_sheet(label_files([retrieved((1, 3, 4), (4,), (2,))])["retrieval.csv"], "retrieval.csv")
-    points = {
-        name: None if value is None else value.point for name, value in score(sheet.judgments, k=3).metrics.items()
-    }
-    # gains 1, 0 and 3 at ranks 1 to 3, and in the best order 3, 1 and 0
-    dcg, ideal = 1 + 3 / 2, 3 + 1 / log2(3)
-    assert points == pytest.approx(
-        {
-            "topical_precision_at_k": 2 / 3,
-            "sufficiency_hit_at_k": 1,
-            "sufficiency_rate_at_k": 1 / 3,
-            "misleading_context_rate_at_k": 1 / 3,
-            "mean_reciprocal_rank_at_k": 1,
-            "ndcg_at_k": dcg / ideal,
-        }
-    )

@@ -250,16 +250,13 @@ def claim(text: str, *, major: bool = True, cited: bool = True) -> Claim:
     ("judged", "value"),
     [
         # verdict, major, cited
-        ([(S, True, True), (S, False, True)], 5),
         ([(S, True, True), (S, False, False)], 5),
         ([(S, True, False), (S, True, True)], 3),
         ([(S, True, True), (U, False, True)], 4),
-        ([(S, True, True), (N, False, True)], 4),
         ([(S, True, False), (U, False, True)], 3),
         ([(S, True, True), (U, True, True)], 3),
         ([(P, True, True)], 3),
         ([(U, True, True), (S, False, True)], 2),
-        ([(U, True, True), (N, True, True)], 2),
         ([(S, True, True), (C, False, True)], 1),
         ([(N, True, True), (N, False, True)], 0),
         # without a major claim, all count as major
@@ -390,10 +387,8 @@ def test_a_judge_without_a_key_excuses_no_answer() -> None:
     [
         ("groundedness", 3, 4, False),
         ("groundedness", 3, 4.5, True),
-        ("correctness", 5, 3, True),
         ("abstention", 0, 1, True),
         ("helpful", 1, 1, False),
-        ("faithfulness", 0.5, 0.7, False),
         ("faithfulness", 0.5, 0.75, True),
     ],
 )

@@ -18,7 +18,7 @@ from raggate.config.judge_settings import Judges
 from raggate.judges import cassette, session
 from raggate.judges.cassette import Cassette
 from raggate.judges.session import Asker, Bench, CassetteFirst, Opinion, Work, judge_models
-from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Reply, Spending, Usage
+from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Reply, Spending
 
 Graded = tuple[tuple[Judgement, ...], Spending]
 UNSET: dict[str, str] = {}
@@ -174,17 +174,6 @@ def recorded(tmp_path: Path, *, fresh: bool = False) -> Cassette:
     """Read the cassette again, as a later run does."""
     path = tmp_path / "c.jsonl"
     return Cassette(cassette.read(path.read_bytes(), "c.jsonl"), path, fresh=fresh)
-
-
-def test_a_reply_is_read_and_recorded(tape: Cassette, tmp_path: Path) -> None:
-    """What a server replied is read, and a later run has it without a call."""
-    reply = Reply(text='{"score": 3}', input_tokens=5, output_tokens=1)
-    server = Server(reply)
-    (opinion,) = ask(tape, server)
-    usage = Usage(replies=1, input_tokens=5, output_tokens=1, usd=None)
-    assert opinion == Opinion(says=Grade(score=3), keys=(REQUEST.key,), usage=usage)
-    assert ask(recorded(tmp_path), None) == [opinion]
-    assert len(server.asked) == 1
 
 
 def test_the_same_request_is_made_once(tape: Cassette) -> None:
