@@ -27,7 +27,6 @@ judges:
   scores: [context_relevancy]
   canary: golden/canary.jsonl
   concurrency: 1
-  max_tokens: 500
 gate: {{metrics: {{context_relevancy: {{floor: 1.5}}}}}}
 """
 SMALL = f'{{{{model: {NAME}, build: "{BUILD}", base_url: "{{url}}"}}}}'
@@ -87,7 +86,7 @@ def test_the_small_model_is_disarmed_by_people(project: Project, small_model: Re
     assert agreement["cases"] == 2 * EACH
     assert agreement["judged"] >= 20
     assert agreement["kappa"] < 0.4
-    assert "Judges have no say in context_relevancy: context_relevancy is advisory" in verdict["headline"]
+    assert "Judges do not decide about context_relevancy" in verdict["headline"]
     assert {row["status"] for row in verdict["metrics"] if row["metric"] == "context_relevancy"} <= {"advisory"}
 
 
@@ -99,7 +98,7 @@ def test_good_judges_stay_armed(project: Project) -> None:
     assert done.code == 1, done.out + done.err
     verdict = project.verdict()
     assert verdict["judging"]["canary"]["scores"]["context_relevancy"]["kappa"] == 1.0
-    assert "Judges have no say" not in verdict["headline"]
+    assert "Judges do not decide" not in verdict["headline"]
     assert [reason["code"] for reason in verdict["reasons"]] == ["below-floor"]
 
 

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import re
-import signal
 import time
 from pathlib import Path
 from typing import Any, get_args
@@ -13,7 +11,6 @@ from typing import Any, get_args
 import pytest
 
 from judges.real_server import BUILD, NAME, RealServer, serving
-from project import Project, make_project
 from raggate.config.judge_settings import JudgedScore, Judges
 from raggate.judges import cassette, client, session
 from raggate.judges.budget import Budget, upper_bound
@@ -33,7 +30,6 @@ from raggate.judges.replies import (
 from raggate.judges.scores import EACH, families
 from raggate.judges.session import CassetteFirst, Opinion
 from raggate.models.judging import JudgeRequest, Message, NotJudged, Parameters, Prompt, Reply, Spending
-from stored_rows import plain_rows
 
 pytestmark = [pytest.mark.judges, pytest.mark.timeout(600)]
 
@@ -118,20 +114,11 @@ def test_tokens_are_those_that_the_server_counts(small_model: RealServer) -> Non
     assert spending.tokens == reply.input_tokens + reply.output_tokens < upper_bound(asked).tokens
 
 
-def test_the_budget_counts_what_the_server_does(small_model: RealServer) -> None:
-    """With room for the most that a call can take and little more, a second one follows the first, which took less."""
-    judges = settings(small_model.url)
-    asked = [request(judges, ClaimReply, seed=seed) for seed in (1, 2, 3)]
-    (first,), one = sent(judges, asked[0])
-    assert isinstance(first, Reply)
-    room = {"tokens": upper_bound(asked[1]).tokens + one.tokens}
-    replies, spending = sent(settings(small_model.url, max_calls=room), *asked)
-    assert [getattr(reply, "reason", "") for reply in replies] == ["", "", "budget"]
-    assert (spending.calls, spending.refused, spending.untold) == (2, 1, 0)
-
-
-def test_a_slow_answer_is_cut_off_and_the_server_let_go(small_model: RealServer) -> None:
+def test_a_slow_answer_is_cut_off_and_the_server_let_go(
+    small_model: RealServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """At its deadline a call is given up and counts as the most it can take; the server stops and is free."""
+    monkeypatch.setattr(client, "CALL_SECONDS", 0.3)
     judges = settings(small_model.url, json_schema=False)
     long = request(judges, AbstentionReply, COUNT, max_tokens=6000)
     (reply,), spending = sent(judges, long)
@@ -143,18 +130,6 @@ def test_a_slow_answer_is_cut_off_and_the_server_let_go(small_model: RealServer)
         time.sleep(0.02)
     # a model that went on would write for a minute
     assert small_model.metric("requests_processing") == 0
-
-
-def test_the_time_of_a_run_ends_a_call_and_all_that_wait(
-    small_model: RealServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where the time of the whole run is over, the call under way is given up, and what waits is not asked."""
-    monkeypatch.setattr(client, "SECONDS", 0.3)
-    judges = settings(small_model.url, json_schema=False)
-    long = (request(judges, AbstentionReply, COUNT, max_tokens=6000, seed=seed) for seed in (1, 2))
-    replies, spending = sent(judges, *long)
-    assert [getattr(reply, "reason", "") for reply in replies] == ["timeout", "deadline"]
-    assert spending.calls == 1
 
 
 def test_a_server_with_other_weights_has_not_judged(weights: Path, small_model: RealServer, tmp_path: Path) -> None:
@@ -175,64 +150,3 @@ def test_a_server_with_other_weights_has_not_judged(weights: Path, small_model: 
     assert "'other.gguf' answered" in theirs.says.detail
     assert not (tmp_path / "none.jsonl").exists()
     assert isinstance(named.says, AbstentionReply)
-
-
-SECTION = """
-judges:
-  models: [{{model: {name}, build: "{build}", base_url: "{url}"}}]
-  scores: [abstention]
-  concurrency: 1
-  max_tokens: 300
-"""
-ANSWERS = 6
-
-
-def judged_by(project: Project, server: RealServer, more: str = "") -> None:
-    """Put a section with this server into the configuration."""
-    text = project.config.read_text().partition("\njudges:")[0]
-    project.config.write_text(text + SECTION.format(name=NAME, build=BUILD, url=server.url) + more)
-
-
-def judging(project: Project) -> tuple[list[dict[str, Any]], dict[str, Any]]:
-    """Return the judgements of the newest run, and what they took."""
-    rows = plain_rows(project.last_run()).read_text().splitlines()
-    judgements = [judgement for row in rows for judgement in json.loads(row).get("judgements", [])]
-    return judgements, json.loads((project.last_run() / "config.json").read_text())["judging"]["spending"]
-
-
-def recorded(project: Project) -> int:
-    """Return how many replies the cassette holds."""
-    file = project.root / "golden" / "judge_cassette.jsonl"
-    return len(cassette.read(file.read_bytes(), file.name)) if file.exists() else 0
-
-
-def test_nothing_is_asked_twice_and_a_replay_asks_nothing(small_model: RealServer, tmp_path: Path) -> None:
-    """A run that its budget ends, one that is killed and one to the end ask for each answer once; a replay for none."""
-    project = make_project(tmp_path)
-    project.edit("ask: {timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
-    project.write_cases(project.cases()[:ANSWERS])
-    judged_by(project, small_model, "  max_calls: 2\n")
-    assert project.raggate("run", seconds=300).code == 0
-    judgements, spending = judging(project)
-    assert sorted(str(item["reason"]) for item in judgements) == ["None"] * 2 + ["budget"] * 4
-    assert (spending["calls"], spending["refused"], recorded(project)) == (2, 4, 2)
-    judged_by(project, small_model)
-    process = project.start("run")
-    while recorded(project) < 3:
-        assert process.poll() is None
-        time.sleep(0.02)
-    process.send_signal(signal.SIGKILL)
-    process.communicate(timeout=20)
-    left = ANSWERS - recorded(project)
-    assert 0 < left <= 3
-    assert project.raggate("run", seconds=300).code == 0
-    judgements, spending = judging(project)
-    assert [item["reason"] for item in judgements] == [None] * ANSWERS
-    assert (spending["calls"], recorded(project)) == (left, ANSWERS)
-    read, wrote = (small_model.metric(f"{name}_total") for name in ("prompt_tokens", "tokens_predicted"))
-    judged_by(project, small_model, "  mode: replay\n")
-    assert project.raggate("run").code == 0
-    again, spending = judging(project)
-    assert again == judgements
-    assert spending["calls"] == 0
-    assert [small_model.metric(f"{name}_total") for name in ("prompt_tokens", "tokens_predicted")] == [read, wrote]
