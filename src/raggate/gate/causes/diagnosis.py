@@ -7,10 +7,9 @@ seen, that is said, and no cause.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import attrgetter
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.base.numbers import counted, fixed
@@ -20,7 +19,7 @@ from raggate.gate.causes.cause_wording import between, number, threshold_change,
 from raggate.gate.causes.folder_causes import first_is_skipped
 from raggate.gate.causes.index_change import IndexChange
 from raggate.gate.causes.passages import count_notes, vaults_by_path, vaults_named
-from raggate.gate.causes.signs import Lists, Sign, find_signs, in_common, lists_by_mode, signs_without_loss
+from raggate.gate.causes.signs import Change, Lists, find_signs, in_common, lists_by_mode, signs_without_loss
 from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Comparison, Diagnosis, Flip, ListEvidence
 from raggate.models.run import Run
 from raggate.models.verdict import Verdict
@@ -37,69 +36,31 @@ OUTSIDE = 0.3
 SHORTER = 0.2
 """Share by which lists must be shorter on average."""
 
-_NOT_INDEXED: frozenset[CauseCode] = frozenset(("note-not-indexed", "folder-not-indexed"))
-_SHORT: frozenset[CauseCode] = frozenset(("list-cut", "nothing-retrieved"))
-_LEFT_OUT: frozenset[CauseCode] = frozenset(("folder-left-out",))
-_UNSEARCHED: frozenset[CauseCode] = frozenset(("folder-not-searched",))
-_ELSEWHERE: frozenset[CauseCode] = frozenset(
-    ("demoted", "not-listed", "chunk-not-searched", "folder-not-searched", "other-section", "other-vault")
-)
-_ANSWERED: frozenset[CauseCode] = frozenset(("did-not-abstain",))
-_CROWDED: frozenset[CauseCode] = frozenset(("demoted", "not-listed"))
-_REFUSED: frozenset[CauseCode] = frozenset(("below-threshold", "abstained", "nothing-retrieved"))
-_RANKED: frozenset[CauseCode] = frozenset(
-    (
-        *("demoted", "not-listed", "nothing-retrieved", "below-threshold", "abstained", "did-not-abstain"),
-        *("other-section", "heading-first"),
-    )
-)
-_CUT: frozenset[CauseCode] = _RANKED | {"snippet-gone", "anchor-gone", "not-explained"}
-
-Sort = Literal[
-    "documents",
-    "chunks",
-    "version",
-    "nothing",
-    "length",
-    "scores",
-    "weights",
-    "threshold",
-    "first folder",
-    "folders",
-    "outside",
-    "sign",
-    "symptom",
-]
-
 MOST_GONE = 0.05
 """Share of the notes that come back which may be gone from all answers while other scores count as a cause."""
-_MOVING: frozenset[Sort] = frozenset(("documents", "scores", "weights"))
-"""Changes that explain a question by where its passage stands."""
 
-_FOLDERS: frozenset[Sort] = frozenset(("first folder", "folders", "outside"))
+_NOT_INDEXED: tuple[CauseCode, ...] = ("note-not-indexed", "folder-not-indexed")
+_SHORT: tuple[CauseCode, ...] = ("list-cut", "nothing-retrieved")
+_CROWDED: tuple[CauseCode, ...] = ("demoted", "not-listed")
+_ELSEWHERE: tuple[CauseCode, ...] = (
+    *_CROWDED,
+    *("chunk-not-searched", "folder-not-searched", "other-section", "other-vault"),
+)
+_REFUSED: tuple[CauseCode, ...] = ("below-threshold", "abstained", "nothing-retrieved")
+_RANKED: tuple[CauseCode, ...] = (*_CROWDED, *_REFUSED, "did-not-abstain", "other-section", "heading-first")
+_CUT: tuple[CauseCode, ...] = (*_RANKED, "snippet-gone", "anchor-gone", "not-explained")
+
+_FOLDERS = frozenset(("first folder", "folders", "outside"))
 """Changes that take a passage out of a list, whatever it scores; other scores are then their by-product."""
 
-_UNTOLD: frozenset[Sort] = frozenset(("scores", "version"))
+_UNTOLD = frozenset(("scores", "version"))
 """Changes that are not reported of a run without a loss: noise shows one of them, and a name shows the other."""
-
-_ORDER: Mapping[Sort, int] = {"sign": 0, "symptom": 2}
-"""When signs are named: all other changes come between them."""
-
 
 _NAMED: frozenset[CauseCode] = frozenset(
     (
-        "api-error",
-        "note-not-in-vault",
-        "note-not-indexed",
-        "folder-not-indexed",
-        "anchor-gone",
-        "folder-left-out",
-        "folder-not-searched",
-        "below-threshold",
-        "list-cut",
-        "text-foreign",
-        "heading-differs",
-        "other-vault",
+        *("api-error", "note-not-in-vault", "note-not-indexed", "folder-not-indexed", "anchor-gone"),
+        *("folder-left-out", "folder-not-searched", "below-threshold", "list-cut", "text-foreign"),
+        *("heading-differs", "other-vault"),
     )
 )
 """Causes that explain a question by themselves. The others say what became of it."""
@@ -110,90 +71,48 @@ _SEEN: dict[CauseCode, str] = {
 """What became of questions, where what they are called together says that nothing shows."""
 _UNEXPLAINED: frozenset[CauseCode] = frozenset(("not-listed", "not-explained"))
 
-
 Named = tuple[str, Sequence[Flip]]
 """A sentence on the cause, and the questions that the cause explains; none if it names no cause."""
 
 
-class Change(Struct, frozen=True, kw_only=True):
-    """Something that changed as a whole, and which questions fit it: by cause, in one mode or in all.
-
-    Changes of one sort, and of one `kind` if it is a sign, are one. `facts` are the numbers of one mode, empty where
-    there are none. `by_score`: it is one that only scores decide. `cases` are the questions that it can explain, None
-    for all.
-    """
-
-    what: str
-    fits: Collection[CauseCode]
-    sort: Sort
-    kind: str = ""
-    facts: str = ""
-    mode: str | None = None
-    by_score: bool = False
-    cases: frozenset[str] | None = None
-
-    @property
-    def words(self) -> str:
-        """What changed, with its numbers."""
-        return f"{self.what} ({self.facts})" if self.facts else self.what
-
-    def fit(self, flip: Flip) -> bool:
-        """Return whether a question that got worse fits it.
-
-        Scores that moved, notes that are new, or a score that is too low, did not put out of a list what stood clear of
-        it.
-        """
-        if flip.cause is None or self.mode not in {None, flip.mode}:
-            return False
-        if self.sort in _ORDER:
-            return self.cases is None or flip.case_id in self.cases
-        ruled_out = flip.cause.stood_clear and (self.by_score or self.sort in _MOVING)
-        return flip.cause.code in self.fits and not ruled_out
-
-
-def overall_changes(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> list[Change]:
-    """Return what changed as a whole: of the index first, then by mode."""
-    same_size = index.same_size or ("whose size is not reported" if _as_large(index, evidence) else "")
-    return [*_of_index(index, evidence, worse), *_of_modes(evidence, same_size)]
-
-
-def _as_large(index: IndexChange, evidence: CauseEvidence) -> bool:
-    """Return whether an index that reports no size still has its notes: hardly any is gone from all answers."""
-    return index.uncounted and count_notes(evidence.gone) <= MOST_GONE * len(evidence.retrieved)
-
-
-def _of_index(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> Iterator[Change]:
+def _overall(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> Iterator[Change]:
+    """Yield what changed as a whole: of the index first, then by mode."""
     if index.documents_words:
-        yield Change(
-            what=index.documents_words + _too_few(index, evidence), fits=_missing(index, worse), sort="documents"
-        )
+        what = index.documents_words + _too_few(index, evidence)
+        yield Change(kind="documents", what=what, fits=_missing(index, worse), by_score=True)
     if index.chunks_words:
-        yield Change(what=index.chunks_words, fits=_recut(index, worse), sort="chunks")
-    if not (index.documents_words or index.chunks_words):
-        for words in index.versions:
-            # a name says nothing of what was changed, or by how much
-            yield Change(what=words, fits=frozenset(), sort="version")
+        yield Change(kind="chunks", what=index.chunks_words, fits=_recut(index, worse))
+    for words in index.versions if not (index.documents_words or index.chunks_words) else ():
+        # a name says nothing of what was changed, or by how much
+        yield Change(kind="version", what=words, fits=())
+    # an index that reports no size still has its notes if hardly any is gone from all answers
+    as_large = index.uncounted and count_notes(evidence.gone) <= MOST_GONE * len(evidence.retrieved)
+    same_size = index.same_size or ("whose size is not reported" if as_large else "")
+    for mode, lists in evidence.lists.items():
+        scores = _of_other_scores(lists, same_size) if same_size and lists.rescored.get("final") else ()
+        changes = (*_of_lengths(lists), *scores, *_of_weights(lists), *_of_threshold(lists))
+        yield from (replace(change, mode=mode) for change in (*changes, *_of_folders(evidence, mode)))
 
 
-def _recut(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]:
+def _recut(index: IndexChange, worse: Sequence[Flip]) -> Sequence[CauseCode]:
     """Return the causes that another number of chunks explains: of no more notes than it differs by.
 
     As many chunks that hold other text explain that a text is gone.
     """
     if not index.other_chunks:
-        return {"snippet-gone"}
+        return ("snippet-gone",)
     cut = [flip for flip in worse if flip.cause is not None and flip.cause.code in _CUT]
     places = ((flip.support.rel_path, flip.support.vault) if flip.support else (flip.case_id, None) for flip in cut)
-    return _CUT if count_notes(vaults_named(places)) <= index.other_chunks else frozenset()
+    return _CUT if count_notes(vaults_named(places)) <= index.other_chunks else ()
 
 
-def _missing(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]:
+def _missing(index: IndexChange, worse: Sequence[Flip]) -> Sequence[CauseCode]:
     """Return the causes that another number of documents explains: of no more notes than there are documents gone."""
     if index.lost < 0:
         return _CROWDED
     missed = [flip.support for flip in worse if flip.cause is not None and flip.cause.code in _NOT_INDEXED]
     notes = vaults_named((support.rel_path, support.vault) for support in missed if support is not None)
-    return _NOT_INDEXED if count_notes(notes) <= index.lost else frozenset()
+    return _NOT_INDEXED if count_notes(notes) <= index.lost else ()
 
 
 def _too_few(index: IndexChange, evidence: CauseEvidence) -> str:
@@ -205,13 +124,6 @@ def _too_few(index: IndexChange, evidence: CauseEvidence) -> str:
     )
 
 
-def _of_modes(evidence: CauseEvidence, same_size: str) -> Iterator[Change]:
-    for mode, lists in evidence.lists.items():
-        scores = _of_other_scores(lists, same_size) if same_size and lists.rescored.get("final") else ()
-        changes = (*_of_lengths(lists), *scores, *_of_weights(lists), *_of_threshold(lists))
-        yield from (replace(change, mode=mode) for change in (*changes, *_of_folders(evidence, mode)))
-
-
 def _of_lengths(lists: ListEvidence) -> Iterator[Change]:
     """Yield the change to shorter or empty lists, with the score threshold if one ends them."""
     before, now = lists.lengths
@@ -220,14 +132,15 @@ def _of_lengths(lists: ListEvidence) -> Iterator[Change]:
     if lists.filled[0] and not lists.filled[1]:
         facts = f"for {counted(lists.filled[0], 'question')} before"
         what = "nothing comes back any more for any question asked"
-        yield Change(what=what, facts=facts, fits=_REFUSED, sort="nothing")
+        yield Change(kind="nothing", what=what, facts=facts, fits=_REFUSED)
     elif now < (1 - SHORTER) * before and least is not None:
         write = writer(*lists.floors)
         what = f"nothing that scores below {write(least)} comes back any more"
         facts = f"{write(lists.floors[0])} before; {means} distinct passages on average"
-        yield Change(what=what, facts=facts, fits=_REFUSED | _SHORT, sort="length", by_score=True)
+        yield Change(kind="length", what=what, facts=facts, fits=(*_REFUSED, *_SHORT), by_score=True)
     elif now < (1 - SHORTER) * before:
-        yield Change(what="fewer distinct passages come back", facts=f"{means} on average", fits=_SHORT, sort="length")
+        what = "fewer distinct passages come back"
+        yield Change(kind="length", what=what, facts=f"{means} on average", fits=_SHORT)
 
 
 def _of_other_scores(lists: ListEvidence, same_size: str) -> Iterator[Change]:
@@ -238,7 +151,8 @@ def _of_other_scores(lists: ListEvidence, same_size: str) -> Iterator[Change]:
         others = ["final"]
     if others:
         what = f"the same passages have other {' and '.join(others)} scores"
-        yield Change(what=what, facts=f"in an index {same_size}", fits=_RANKED, sort="scores")
+        facts = f"in an index {same_size}"
+        yield Change(kind="scores", what=what, facts=facts, fits=_RANKED, by_score=True)
 
 
 def _other_weights(lists: ListEvidence) -> list[str]:
@@ -261,7 +175,7 @@ def _of_weights(lists: ListEvidence) -> Iterator[Change]:
         silent = gone == parts and not set(gone) & set(now)
         empty = f"no passage has a {' or a '.join(gone)} score other than 0 any more"
         facts = "" if silent else f"weights: {', '.join(pairs)}"
-        yield Change(what=empty if silent else words, facts=facts, fits=_RANKED, sort="weights")
+        yield Change(kind="weights", what=empty if silent else words, facts=facts, fits=_RANKED, by_score=True)
 
 
 def _of_threshold(lists: ListEvidence) -> Iterator[Change]:
@@ -269,9 +183,9 @@ def _of_threshold(lists: ListEvidence) -> Iterator[Change]:
     if change:
         write = writer(*(limit for limits in lists.thresholds for limit in limits or ()))
         was, is_now = (between(limits, write) for limits in lists.thresholds)
-        fits = _REFUSED if change == "higher" else _ANSWERED
+        fits = _REFUSED if change == "higher" else ("did-not-abstain",)
         what = f"the score below which the API abstains is {change}"
-        yield Change(what=what, facts=f"{is_now}, {was} before", fits=fits, sort="threshold")
+        yield Change(kind="threshold", what=what, facts=f"{is_now}, {was} before", fits=fits)
 
 
 def _weighs_otherwise(part: str, before: Mapping[str, float], now: Mapping[str, float]) -> bool:
@@ -285,16 +199,16 @@ def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
         none = f"none of {now['several']} answers has anything from the folder that it selects first"
         what = few if now["served"] else none
         facts = f"{before['served']} of {before['several']} did before"
-        yield Change(what=what, facts=facts, fits=_UNSEARCHED, sort="first folder")
+        yield Change(kind="first folder", what=what, facts=facts, fits=("folder-not-searched",))
     shares = [side["outside"] / side["answers"] for side in (before, now) if side.get("answers") and "outside" in side]
     if len(shares) == 2 and shares[1] - shares[0] > OUTSIDE and _are_notes(evidence):
         facts = f"{before['outside']} of {before['answers']} answers before, {now['outside']} of {now['answers']} now"
         what = "passages come from outside the selected folders"
-        yield Change(what=what, facts=facts, fits=_ELSEWHERE, sort="outside")
+        yield Change(kind="outside", what=what, facts=facts, fits=_ELSEWHERE)
     means = [side["selected"] / side["answers"] for side in (before, now) if side.get("answers") and "selected" in side]
     if len(means) == 2 and means[1] < (1 - FEWER_FOLDERS) * means[0]:
         facts = f"{fixed(means[0], 1)} → {fixed(means[1], 1)} in the mean"
-        yield Change(what="fewer folders are selected", facts=facts, fits=_LEFT_OUT, sort="folders")
+        yield Change(kind="folders", what="fewer folders are selected", facts=facts, fits=("folder-left-out",))
 
 
 def _are_notes(evidence: CauseEvidence) -> bool:
@@ -308,62 +222,59 @@ def diagnose(run: Run, comparison: Comparison, decided: Verdict, fallen: Sequenc
 
     None if nothing is compared, or nothing shows.
     """
-    worse = [flip for flip in (*comparison.flips, *fallen) if flip.kind in {"broke", "fell"} and decided.is_red(flip)]
-    worse = [flip for flip in worse if flip.cause is not None]
     if comparison.evidence is None or comparison.baseline is None:
         return None
-    index = IndexChange(comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint)
-    changes = overall_changes(index, comparison.evidence, worse)
+    worse = [flip for flip in (*comparison.flips, *fallen) if flip.kind in {"broke", "fell"} and decided.is_red(flip)]
+    worse = [flip for flip in worse if flip.cause is not None]
+    before, now = comparison.baseline.scorecard, comparison.scorecard
+    lists = lists_by_mode(run, before, now)
+    index = IndexChange(before.fingerprint, now.fingerprint)
+    changes = [*_of_signs(lists, worse), *_overall(index, comparison.evidence, worse)]
     modes = len(comparison.evidence.lists)
-    lists = lists_by_mode(run, comparison.baseline.scorecard, comparison.scorecard)
-    changes = [*_of_signs(lists, worse), *changes]
     if not worse:
-        told = [change for change in changes if change.sort not in _UNTOLD]
+        told = [change for change in changes if change.kind not in _UNTOLD]
         return Diagnosis(questions=0, counts=(), changes=tuple(_in_words(told, modes)), likely="") if told else None
-    counts = Counter(GROUPS[flip.cause.code] for flip in worse if flip.cause is not None)
     these = _these(worse, red=decided.outcome in {"regression", "failed in part"})
     likely, explained = _likely_change(worse, changes, modes, these)
     if not likely:
         likely, explained = _likely_cause(worse, these)
     return Diagnosis(
         questions=len(worse),
-        counts=tuple(counts.most_common()),
+        counts=tuple(Counter(GROUPS[cause.code] for cause in _causes(worse)).most_common()),
         changes=tuple(_in_words(changes, modes)),
         likely=" ".join(filter(None, (likely, _alike(lists, worse)))),
         explains=frozenset((flip.mode, flip.case_id) for flip in explained),
     )
 
 
+def _causes(worse: Sequence[Flip]) -> list[Cause]:
+    return [flip.cause for flip in worse if flip.cause is not None]
+
+
 def _of_signs(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> Iterator[Change]:
+    lost = {flip.mode for flip in worse}
     for mode, both in lists.items():
-        lost = {flip.case_id: flip.cause.code for flip in worse if flip.mode == mode and flip.cause is not None}
-        signs: Iterable[Sign] = ()
-        if not worse:
-            signs = signs_without_loss(both)
-        elif lost:
-            signs = find_signs(both, lost)
-        for sign in signs:
-            sort: Sort = "symptom" if sign.symptom else "sign"
-            yield Change(
-                what=sign.what, kind=sign.kind, facts=sign.facts, fits=(), sort=sort, mode=mode, cases=sign.cases
-            )
+        signs = find_signs(both) if mode in lost else () if worse else signs_without_loss(both)
+        yield from (replace(sign, mode=mode) for sign in signs)
 
 
 def _alike(lists: Mapping[str, Lists], worse: Sequence[Flip]) -> str:
-    words = [
-        words
-        for mode, both in lists.items()
-        for words in in_common(both, frozenset(flip.case_id for flip in worse if flip.mode == mode))
-    ]
-    return f"In common: {'; '.join(words)}." if words and len(lists) == 1 else ""
+    """Return what the lost questions have in common; empty with several modes."""
+    lost = frozenset(flip.case_id for flip in worse)
+    words = [words for both in lists.values() if len(lists) == 1 for words in in_common(both, lost)]
+    return f"In common: {'; '.join(words)}." if words else ""
 
 
 def _in_words(changes: Sequence[Change], modes: int) -> Iterator[str]:
-    same: dict[str, list[Change]] = {}
+    for words, same in _grouped(changes, attrgetter("words")):
+        yield words + _where(same, modes)
+
+
+def _grouped(changes: Sequence[Change], key: Callable[[Change], str]) -> Iterator[tuple[str, list[Change]]]:
+    groups: dict[str, list[Change]] = {}
     for change in changes:
-        same.setdefault(change.words, []).append(change)
-    for words, alike in same.items():
-        yield words + _where(alike, modes)
+        groups.setdefault(key(change), []).append(change)
+    yield from groups.items()
 
 
 def _where(changes: Sequence[Change], modes: int) -> str:
@@ -372,11 +283,8 @@ def _where(changes: Sequence[Change], modes: int) -> str:
 
 
 def _as_one(changes: Sequence[Change], modes: int) -> str:
-    by_what: dict[str, list[Change]] = {}
-    for change in changes:
-        by_what.setdefault(change.what, []).append(change)
     parts = []
-    for what, same in by_what.items():
+    for what, same in _grouped(changes, attrgetter("what")):
         if len({change.facts for change in same}) == 1:
             parts.append(same[0].words + _where(same, modes))
         else:
@@ -392,66 +300,71 @@ def _likely_change(worse: Sequence[Flip], changes: Sequence[Change], modes: int,
     A symptom comes after them. Changes of one such rank are rivals.
     """
     total = len(worse)
-    rivals: dict[tuple[Sort, str], list[Change]] = {}
-    for change in changes:
-        if any(map(change.fit, worse)):
-            rivals.setdefault((change.sort, change.kind), []).append(change)
-    fits = {key: sum(_explains(key, rivals, flip) for flip in worse) for key in rivals}
-    ranks = {key: _ORDER.get(key[0], 1) for key in rivals}
-    most = sorted((key for key in fits if 2 * fits[key] > total), key=lambda key: (ranks[key], -fits[key]))
+    rivals = dict(_grouped([change for change in changes if any(map(change.fit, worse))], attrgetter("kind")))
+    fits = {kind: [flip for flip in worse if _explains(kind, rivals, flip)] for kind in rivals}
+    order = {kind: (same[0].rank, -len(fits[kind])) for kind, same in rivals.items()}
+    most = sorted((kind for kind in fits if 2 * len(fits[kind]) > total), key=order.__getitem__)
     if not most:
         return "", ()
-    first, named = most[0], {key: _as_one(rivals[key], modes) for key in most}
-    equal = [key for key in most if (ranks[key], fits[key]) == (ranks[first], fits[first])]
+    named = {kind: _as_one(rivals[kind], modes) for kind in most}
+    equal = [named[kind] for kind in most if order[kind] == order[most[0]]]
     if len(equal) > 1:
-        return f"No single cause shows, as several changes fit equally: {'; '.join(named[key] for key in equal)}.", ()
-    also = (f" Also changed: {named[key]}, which fits {fits[key]} of them." for key in most[1:] if key[0] != "symptom")
-    explained = [flip for flip in worse if _explains(first, rivals, flip)]
-    return f"Most likely cause: {named[first]}; it {_share(fits[first], total)} {these}.{''.join(also)}", explained
+        return _rivals(equal), ()
+    also = (
+        f" Also changed: {named[kind]}, which fits {len(fits[kind])} of them."
+        for kind in most[1:]
+        if rivals[kind][0].rank < 2
+    )
+    explained = fits[most[0]]
+    return f"Most likely cause: {equal[0]}; it {_share(len(explained), total)} {these}.{''.join(also)}", explained
 
 
-def _explains(key: tuple[Sort, str], rivals: Mapping[tuple[Sort, str], Sequence[Change]], flip: Flip) -> bool:
-    """Return whether changes of one key explain a question; scores explain no absence that folders explain."""
+def _rivals(named: Sequence[str]) -> str:
+    return f"No single cause shows, as several changes fit equally: {'; '.join(named)}."
+
+
+def _explains(kind: str, rivals: Mapping[str, Sequence[Change]], flip: Flip) -> bool:
+    """Return whether changes of a kind explain a question; scores explain no absence that folders explain."""
     gone = flip.cause is not None and flip.cause.code != "demoted"
-    by_product = gone and key[0] in {"scores", "weights"}
-    if by_product and any(_explains(other, rivals, flip) for other in rivals if other[0] in _FOLDERS):
+    if gone and kind in {"scores", "weights"} and any(_explains(other, rivals, flip) for other in _FOLDERS & {*rivals}):
         return False
-    return any(change.fit(flip) for change in rivals[key])
+    return any(change.fit(flip) for change in rivals[kind])
 
 
 def _likely_cause(worse: Sequence[Flip], these: str) -> Named:
-    causes = [flip.cause for flip in worse if flip.cause is not None]
-    total = len(causes)
-    (code, number_of), *_ = Counter(cause.code for cause in causes).most_common(1)
-    risen = Counter(words for cause in causes for words in _risen(cause)).most_common()
-    words = GROUPS[code] if code in _NAMED else ""
-    equal = [above for above, times in risen if times == risen[0][1] and 2 * times > total > 1]
-    if len(equal) > 1:
-        return f"No single cause shows, as several changes fit equally: {'; '.join(equal)}.", ()
-    for above, times in risen[:1]:
-        words, number_of = (above, times) if 2 * times > total else (words, number_of)
-    if words and 2 * number_of > total:
-        explained = [
-            flip for flip in worse if flip.cause is not None and words in (GROUPS[flip.cause.code], *_risen(flip.cause))
-        ]
-        return (f"Most likely cause: {words} ({number_of} of {total} {these}).", explained) if total > 1 else ("", ())
+    """Name the cause that most questions have by themselves, else what became of most; empty for one question."""
+    total = len(worse)
     if total == 1:
         return "", ()
+    having: dict[str, list[Flip]] = {}
+    for flip in worse:
+        for words in _by_itself(flip.cause):
+            having.setdefault(words, []).append(flip)
+    most = max(map(len, having.values()), default=0)
+    equal = [words for words, flips in having.items() if len(flips) == most]
+    if 2 * most > total:
+        named = f"Most likely cause: {equal[0]} ({most} of {total} {these})."
+        return (named, having[equal[0]]) if len(equal) == 1 else (_rivals(equal), ())
+    codes = Counter(cause.code for cause in _causes(worse))
+    ((code, number_of),) = codes.most_common(1)
     if 2 * number_of > total:
         seen = f": {_SEEN.get(code, GROUPS[code])}" if code != "not-explained" else ""
         return f"What caused it does not show{seen} ({number_of} of {total} {these}).", ()
-    seen_of = Counter(GROUPS[cause.code] for cause in causes if cause.code not in _UNEXPLAINED)
+    seen_of = {code: count for code, count in codes.items() if code not in _UNEXPLAINED}
     most = max(seen_of.values(), default=0)
     if most < 2:
         return "No single cause shows.", ()
-    leading = "; ".join(f"{words} ({count} of {total})" for words, count in seen_of.items() if count == most)
+    leading = "; ".join(f"{GROUPS[code]} ({most} of {total})" for code, count in seen_of.items() if count == most)
     return f"The {these} have different causes. Most frequent: {leading}.", ()
 
 
-def _risen(cause: Cause) -> Iterator[str]:
-    if cause.newer:
+def _by_itself(cause: Cause | None) -> Iterator[str]:
+    """Yield what explains a question without what others show."""
+    if cause is not None and cause.code in _NAMED:
+        yield GROUPS[cause.code]
+    if cause is not None and cause.newer:
         yield f"notes {cause.newer} since the baseline rose above the passages"
-    if cause.copy:
+    if cause is not None and cause.copy:
         yield "what rose above the passages says nearly the same"
 
 

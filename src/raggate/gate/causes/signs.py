@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import pairwise
 from math import ceil, comb
 from operator import itemgetter
@@ -19,8 +18,9 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from raggate.base.numbers import counted, fixed
+from raggate.base.quote import listed
 from raggate.inputs.notes import words
-from raggate.models.comparison import CauseCode, same_score
+from raggate.models.comparison import Flip, same_score
 from raggate.models.golden import Case
 from raggate.models.provenance import notes_of
 from raggate.models.run import Expected, LabelledResult, Labels, Run
@@ -34,6 +34,7 @@ FEWEST_PLACES = 5
 """Places that a folder or note had in the baseline's lists, so that it is no accident that it has none now."""
 STEPS = range(1, 6)
 """Places by which a list can begin too late."""
+SHOWN_FOLDERS = 3
 SHORTER = 0.1
 """Share by which passages must be shorter on average; other ranks make less of a difference."""
 SURE = 1e-4
@@ -45,22 +46,45 @@ OTHER_SIZE = 0.8
 SIZE_STEP = 10
 """Characters to which a size is rounded."""
 
+_SNIPPETS = ("snippet-gone",)
+
 Pair = tuple[CaseScore, CaseScore]
 """A question in the baseline and now."""
 
 
-class Sign(Struct, frozen=True, kw_only=True):
-    """What changed, with its numbers; `cases` are the questions it explains, None for all.
+class Change(Struct, frozen=True, kw_only=True):
+    """Something that changed as a whole, with its numbers, and which questions that got worse fit it.
 
-    Signs of one `kind` are parts of one change, such as two folders that are gone. Others are rivals. One that is a
-    `symptom` follows from many changes: it is named if nothing else is.
+    Attributes:
+        kind: changes of one kind are parts of one change, such as other weights in two modes. Others are rivals.
+        what: what changed; `facts` are the numbers of one mode.
+        rank: when it is named. Signs of whole lists come first (0), and what follows from many changes last (2).
+        fits: the causes that it explains, None for all.
+        mode: the mode in which it was seen, None for all.
+        cases: the questions that it explains, None for all.
+        by_score: whether it moves passages by their scores alone, which does not put out of a list what stood clear.
     """
 
     kind: str
     what: str
     facts: str = ""
-    cases: frozenset[str] | None = None
-    symptom: bool = False
+    rank: int = 1
+    fits: Collection[str] | None = None
+    mode: str | None = None
+    cases: Collection[str] | None = None
+    by_score: bool = False
+
+    @property
+    def words(self) -> str:
+        """What changed, with its numbers."""
+        return f"{self.what} ({self.facts})" if self.facts else self.what
+
+    def fit(self, flip: Flip) -> bool:
+        """Return whether a question that got worse fits it."""
+        cause = flip.cause
+        if cause is None or self.mode not in {None, flip.mode} or (self.by_score and cause.stood_clear):
+            return False
+        return (self.fits is None or cause.code in self.fits) and (self.cases is None or flip.case_id in self.cases)
 
 
 class Lists(Struct, frozen=True, kw_only=True):
@@ -93,30 +117,38 @@ def lists_by_mode(run: Run, before: Scorecard, now: Scorecard) -> dict[str, List
     }
 
 
-def find_signs(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
-    """Yield the signs of a mode in which questions got worse, each by its own cause."""
-    for find in (_shifted, _next_page, _reversed, _one_a_note, _copies, _few_scores):
-        sign = find(lists.pairs)
-        if sign is not None:
-            yield sign
-    yield from _shared_lists(lists.pairs)
+def find_signs(lists: Lists) -> Iterator[Change]:
+    """Yield the signs of a mode in which questions got worse."""
+    yield from _shifted(lists.pairs)
+    yield from _rule(
+        "page",
+        "the first page of results is skipped",
+        "{} of {} lists hold nothing that the baseline's did, and begin below their last score",
+        [_begins_below(old.entries, new.entries) for old, new in lists.pairs if old.entries and new.entries],
+    )
+    turned = [_is_turned(old, new) for old, new in _places_of(lists.pairs, 3)]
+    yield from _rule(
+        "order", "the lists are in reverse order", "{} of {}", [held for held in turned if held is not None]
+    )
+    for find in (_one_a_note, _copies, _few_scores, _shared_lists):
+        yield from find(lists.pairs)
     yield from _gone(lists)
     yield from _gone_passages(lists)
-    yield from _cut_texts(lists, lost)
-    yield from _shorter(lists, lost)
+    yield from _cut_texts(lists)
+    yield from _shorter(lists)
 
 
-def signs_without_loss(lists: Lists) -> Iterator[Sign]:
+def signs_without_loss(lists: Lists) -> Iterator[Change]:
     """Yield what is worth saying of a mode in which no question that counts got worse."""
-    yield from (sign for sign in _gone(lists) if not sign.symptom)
-    yield from _shorter(lists, {})
+    yield from (sign for sign in _gone(lists) if sign.rank == 0)
+    yield from _shorter(lists)
 
 
 def _places(entries: Sequence[ListEntry]) -> list[str]:
     return [entry.chunk or f"{entry.note} {entry.heading}" for entry in entries]
 
 
-def _ids(pairs: Sequence[Pair], fewest: int) -> list[tuple[list[str], list[str]]]:
+def _places_of(pairs: Sequence[Pair], fewest: int) -> list[tuple[list[str], list[str]]]:
     sides = [(_places(old.entries), _places(new.entries)) for old, new in pairs]
     return [(old, new) for old, new in sides if min(len(old), len(new)) >= fewest]
 
@@ -125,50 +157,40 @@ def _agree(number: int, of: int) -> bool:
     return of >= FEWEST_LISTS and number >= NEARLY_ALL * of
 
 
-def _shifted(pairs: Sequence[Pair]) -> Sign | None:
+def _rule(kind: str, what: str, facts: str, lists: Sequence[bool]) -> Iterator[Change]:
+    """Yield the sign of a rule that nearly all lists follow."""
+    if _agree(sum(lists), len(lists)):
+        yield Change(kind=kind, what=what, facts=facts.format(sum(lists), len(lists)), rank=0)
+
+
+def _shifted(pairs: Sequence[Pair]) -> Iterator[Change]:
     for step in STEPS:
-        lists = _ids(pairs, step + 1)
-        late = sum(old[step : step + len(new)] == new[: len(old) - step] for old, new in lists)
-        if _agree(late, len(lists)):
-            start = "its first result" if step == 1 else f"its first {step} results"
-            facts = f"{late} of {len(lists)} lists begin with the baseline's rank {step + 1}"
-            return Sign(kind="late", what=f"each list lacks {start}", facts=facts)
-    return None
+        start = "its first result" if step == 1 else f"its first {step} results"
+        facts = f"{{}} of {{}} lists begin with the baseline's rank {step + 1}"
+        late = [old[step : step + len(new)] == new[: len(old) - step] for old, new in _places_of(pairs, step + 1)]
+        for sign in _rule("late", f"each list lacks {start}", facts, late):
+            yield sign
+            return
 
 
-def _next_page(pairs: Sequence[Pair]) -> Sign | None:
-    lists = [(old.entries, new.entries) for old, new in pairs if old.entries and new.entries]
-    below = 0
-    for old, new in lists:
-        last, first = old[-1].final, new[0].final
-        apart = not {*_places(old)} & {*_places(new)}
-        below += apart and last is not None and first is not None and first <= last
-    if not _agree(below, len(lists)):
-        return None
-    facts = f"{below} of {len(lists)} lists hold nothing that the baseline's did, and begin below their last score"
-    return Sign(kind="page", what="the first page of results is skipped", facts=facts)
+def _begins_below(old: Sequence[ListEntry], new: Sequence[ListEntry]) -> bool:
+    last, first = old[-1].final, new[0].final
+    apart = not {*_places(old)} & {*_places(new)}
+    return apart and last is not None and first is not None and first <= last
 
 
-def _reversed(pairs: Sequence[Pair]) -> Sign | None:
-    turned = total = 0
-    for old, new in _ids(pairs, 3):
-        at = {place: rank for rank, place in enumerate(new)}
-        ranks = [at[place] for place in old if place in at]
-        if len(ranks) >= 3:
-            total += 1
-            turned += all(upper > lower for upper, lower in pairwise(ranks))
-    if not _agree(turned, total):
-        return None
-    return Sign(kind="order", what="the lists are in reverse order", facts=f"{turned} of {total}")
+def _is_turned(old: Sequence[str], new: Sequence[str]) -> bool | None:
+    at = {place: rank for rank, place in enumerate(new)}
+    ranks = [at[place] for place in old if place in at]
+    return all(upper > lower for upper, lower in pairwise(ranks)) if len(ranks) >= 3 else None
 
 
-def _one_a_note(pairs: Sequence[Pair]) -> Sign | None:
+def _one_a_note(pairs: Sequence[Pair]) -> Iterator[Change]:
     before, now = (sum(_repeats_note(pair[side].entries) for pair in pairs) for side in (0, 1))
     long = sum(len(new.entries) > 1 for _, new in pairs)
-    if now or before < FEWEST_LISTS or not _agree(long, len(pairs)):
-        return None
-    facts = f"{before} lists had several passages of one note, none has now"
-    return Sign(kind="notes", what="each note comes back once", facts=facts)
+    if not now and before >= FEWEST_LISTS and _agree(long, len(pairs)):
+        facts = f"{before} lists had several passages of one note, none has now"
+        yield Change(kind="notes", what="each note comes back once", facts=facts, rank=0)
 
 
 def _repeats_note(entries: Sequence[ListEntry]) -> bool:
@@ -176,18 +198,11 @@ def _repeats_note(entries: Sequence[ListEntry]) -> bool:
     return len(set(notes)) < len(notes)
 
 
-def _copies(pairs: Sequence[Pair]) -> Sign | None:
-    counts = []
-    for side in (0, 1):
-        lists = [pair[side].entries for pair in pairs]
-        places = sum(max(len(entries) - 1, 0) for entries in lists)
-        copies = sum(_same_passage(upper, lower) for entries in lists for upper, lower in pairwise(entries))
-        counts.append((copies, places))
-    (before, _), (now, places) = counts
-    if places < FEWEST_LISTS or now < places / 3 or before > now / 4:
-        return None
-    facts = f"{now} of {places} repeat the one above, {before} before"
-    return Sign(kind="copies", what="passages come back several times", facts=facts)
+def _copies(pairs: Sequence[Pair]) -> Iterator[Change]:
+    before, now = ([_same_passage(*two) for pair in pairs for two in pairwise(pair[side].entries)] for side in (0, 1))
+    if len(now) >= FEWEST_LISTS and sum(now) >= len(now) / 3 and sum(before) <= sum(now) / 4:
+        facts = f"{sum(now)} of {len(now)} repeat the one above, {sum(before)} before"
+        yield Change(kind="copies", what="passages come back several times", facts=facts, rank=0)
 
 
 def _same_passage(upper: ListEntry, lower: ListEntry) -> bool:
@@ -197,28 +212,26 @@ def _same_passage(upper: ListEntry, lower: ListEntry) -> bool:
     return parts and same_score(upper.final, lower.final)
 
 
-def _few_scores(pairs: Sequence[Pair]) -> Sign | None:
+def _few_scores(pairs: Sequence[Pair]) -> Iterator[Change]:
     before, now = ([entry.final for pair in pairs for entry in pair[side].entries] for side in (0, 1))
     different = [len(set(scores)) for scores in (before, now)]
-    if not now or different[1] > len(now) / 20 or different[0] < len(before) / 4:
-        return None
-    facts = f"{different[1]} different scores for {counted(len(now), 'passage')}, {different[0]} before"
-    return Sign(kind="scores", what="scores are rounded", facts=facts)
+    if now and different[1] <= len(now) / 20 and different[0] >= len(before) / 4:
+        facts = f"{different[1]} different scores for {counted(len(now), 'passage')}, {different[0]} before"
+        yield Change(kind="rounding", what="scores are rounded", facts=facts, rank=0)
 
 
-def _shared_lists(pairs: Sequence[Pair]) -> Iterator[Sign]:
+def _shared_lists(pairs: Sequence[Pair]) -> Iterator[Change]:
     lists = [(old, new) for old, new in pairs if old.entries and new.entries]
     before, now = (Counter(tuple(_places(pair[side].entries)) for pair in lists) for side in (0, 1))
     own = [new.case_id for old, new in lists if before[tuple(_places(old.entries))] == 1]
     shared = {new.case_id for _, new in lists if now[tuple(_places(new.entries))] > 1} & {*own}
     if len(shared) >= FEWEST_PLACES:
-        facts = f"{len(now)} different lists for {len(lists)} questions, {len(before)} before"
-        yield Sign(
-            kind="answers", what="questions get the answers of other questions", facts=facts, cases=frozenset(shared)
-        )
+        what = "questions get the answers of other questions" if len(now) > 1 else "all questions get the same list"
+        facts = f"{counted(len(now), 'different list')} for {len(lists)} questions, {len(before)} before"
+        yield Change(kind="answers", what=what, facts=facts, rank=0, cases=shared)
 
 
-def _gone(lists: Lists) -> Iterator[Sign]:
+def _gone(lists: Lists) -> Iterator[Change]:
     before, now = (
         Counter(lists.notes.get(entry.note, "") for pair in lists.pairs for entry in pair[side].entries)
         for side in (0, 1)
@@ -228,28 +241,31 @@ def _gone(lists: Lists) -> Iterator[Sign]:
         return
     missing = {note: count for note, count in before.items() if note and note not in now}
     folders = _lost_folders(missing, now)
-    for folder in folders:
-        places = sum(count for note, count in missing.items() if note.startswith(f"{folder}/"))
-        facts = f"{places} came from it before"
-        what = f"nothing comes from the folder {folder} any more"
-        yield Sign(kind="folders", what=what, facts=facts, cases=_expecting(lists, partial(_is_in, folder)))
-    rest = {note for note in missing if not note.startswith(tuple(f"{folder}/" for folder in folders))}
+    within = {note for note in missing if note.startswith(tuple(f"{folder}/" for folder in folders))}
+    if folders:
+        what = (
+            f"nothing comes from the folder{'s' if len(folders) > 1 else ''} {listed(folders, SHOWN_FOLDERS)} any more"
+        )
+        facts = f"{sum(missing[note] for note in within)} came from {'them' if len(folders) > 1 else 'it'} before"
+        cases = _expecting(lists, lambda path: any(path.startswith(f"{folder}/") for folder in folders))
+        yield Change(kind="gone folders", what=what, facts=facts, rank=0, cases=cases)
+    rest = {*missing} - within
     often = [note for note in rest if missing[note] >= FEWEST_PLACES]
     if len(often) >= 2:
         facts = f"they had {sum(missing[note] for note in often)} places before"
         what = f"{counted(len(often), 'note')} come back for no question any more"
-        cases = _expecting(lists, lambda path: path in rest)
-        yield Sign(kind="gone", what=what, facts=facts, cases=cases, symptom=True)
+        yield Change(kind="gone", what=what, facts=facts, rank=2, cases=_expecting(lists, rest.__contains__))
 
 
-def _gone_passages(lists: Lists) -> Iterator[Sign]:
+def _gone_passages(lists: Lists) -> Iterator[Change]:
     """Find passages that would still rank by their scores, and come back for no question: they are not searched."""
     there = {place for _, new in lists.pairs for place in _places(new.entries)}
     notes = {entry.note for _, new in lists.pairs for entry in new.entries}
-    steady = [(old, new) for old, new in lists.pairs if _scores_alike(old, new)]
     gone: set[str] = set()
     cases = set()
-    for old, new in steady:
+    for old, new in lists.pairs:
+        if not _scores_alike(old, new):
+            continue
         last = new.entries[-1].final or 0.0
         for entry, place in zip(old.entries, _places(old.entries), strict=True):
             would_rank = entry.final is not None and entry.final > last and not same_score(entry.final, last)
@@ -258,10 +274,9 @@ def _gone_passages(lists: Lists) -> Iterator[Sign]:
                 if entry.supports:
                     cases.add(old.case_id)
     before = {place for old, _ in lists.pairs for place in _places(old.entries)}
-    if len(gone) >= FEWEST_PLACES and len(gone) < NEARLY_ALL * len(before):
+    if FEWEST_PLACES <= len(gone) < NEARLY_ALL * len(before):
         what = f"{len(gone)} of {counted(len(before), 'passage')} come back for no question any more"
-        facts = "by their scores they would still rank"
-        yield Sign(kind="gone", what=what, facts=facts, cases=frozenset(cases), symptom=True)
+        yield Change(kind="gone", what=what, facts="by their scores they would still rank", rank=2, cases=cases)
 
 
 def _scores_alike(old: CaseScore, new: CaseScore) -> bool:
@@ -276,18 +291,16 @@ def _scores_alike(old: CaseScore, new: CaseScore) -> bool:
 
 def _lost_folders(missing: Mapping[str, int], now: Mapping[str, int]) -> list[str]:
     there = {parent for note in now for parent in _parents(note)}
-    notes: Counter[str] = Counter()
-    places: Counter[str] = Counter()
+    places: dict[str, list[int]] = {}
     for note, count in missing.items():
         for parent in _parents(note):
-            notes[parent] += 1
-            places[parent] += count
-    gone = [name for name in places if name not in there and places[name] >= FEWEST_PLACES and notes[name] > 1]
-    return sorted(name for name in gone if not any(parent in gone for parent in _parents(name)))
-
-
-def _is_in(folder: str, path: str) -> bool:
-    return path.startswith(f"{folder}/")
+            places.setdefault(parent, []).append(count)
+    gone = {
+        name
+        for name, counts in places.items()
+        if name not in there and sum(counts) >= FEWEST_PLACES and len(counts) > 1
+    }
+    return sorted(name for name in gone if gone.isdisjoint(_parents(name)))
 
 
 def _parents(path: str) -> Iterator[str]:
@@ -303,30 +316,28 @@ def _expecting(lists: Lists, wanted: Callable[[str], bool]) -> frozenset[str]:
     )
 
 
-def _cut_texts(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
+def _cut_texts(lists: Lists) -> Iterator[Change]:
     chunks = [chunk for item in lists.answers.values() for chunk in item.result.chunks]
-    if any(chunk.text_hash is not None for chunk in chunks):
-        # a stored run keeps the beginnings of texts
-        return
-    texts = [chunk.text for chunk in chunks if chunk.text]
+    # a stored run keeps the beginnings of texts
+    stored = any(chunk.text_hash is not None for chunk in chunks)
+    texts = [chunk.text for chunk in chunks if chunk.text and not stored]
     for unit, length_of in (("character", len), ("word", lambda text: len(text.split()))):
         lengths = Counter(length_of(text) for text in texts)
         longest = max(lengths, default=0)
-        if len(texts) < FEWEST_LISTS or lengths[longest] < len(texts) / 5 or len(lengths) < 3:
-            continue
-        facts = f"{lengths[longest]} of {len(texts)} have just so many"
-        snippets = frozenset(name for name, code in lost.items() if code == "snippet-gone")
-        yield Sign(kind="texts", what=f"texts are cut to {counted(longest, unit)}", facts=facts, cases=snippets)
-        return
+        if len(texts) >= FEWEST_LISTS and lengths[longest] >= len(texts) / 5 and len(lengths) >= 3:
+            facts = f"{lengths[longest]} of {len(texts)} have just so many"
+            yield Change(
+                kind="texts", what=f"texts are cut to {counted(longest, unit)}", facts=facts, rank=0, fits=_SNIPPETS
+            )
+            return
 
 
-def _shorter(lists: Lists, lost: Mapping[str, CauseCode]) -> Iterator[Sign]:
+def _shorter(lists: Lists) -> Iterator[Change]:
     """Find passages that hold less text: a chunker leaves some out, or cuts sections into more pieces."""
     before, now = lists.lengths or (0.0, 0.0)
     if now < (1 - SHORTER) * before:
         facts = f"mean length {fixed(before, 0)} → {fixed(now, 0)} characters"
-        snippets = frozenset(name for name, code in lost.items() if code == "snippet-gone")
-        yield Sign(kind="shorter", what="passages are shorter", facts=facts, cases=snippets, symptom=True)
+        yield Change(kind="shorter", what="passages are shorter", facts=facts, rank=2, fits=_SNIPPETS)
 
 
 class _Question(NamedTuple):

@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from builders import make_case, make_case_score, make_chunk, make_labelled, make_result, make_support
 from raggate.gate.causes.signs import Lists, find_signs, in_common, signs_without_loss
-from raggate.models.comparison import CauseCode
 from raggate.models.run import Expected, LabelledResult
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring.score import short_hash
@@ -43,7 +42,7 @@ def lists(
         old = before(number)
         sides = [make_case_score(f"q{number}", entries=tuple(entries)) for entries in (old, now(number, list(old)))]
         pairs.append((sides[0], sides[1]))
-    paths = [f"Folder{folder}/n{note}.md" for folder in range(3) for note in range(10)]
+    paths = [f"Folder{folder}/n{note}.md" for folder in range(12) for note in range(10)]
     answers = {f"q{number}": (answer or answered)(number) for number in range(QUESTIONS)}
     return Lists(pairs=pairs, answers=answers, notes={short_hash(path): path for path in paths})
 
@@ -65,8 +64,7 @@ def answered(
 
 
 def named(sides: Lists) -> list[str]:
-    lost: dict[str, CauseCode] = {f"q{number}": "snippet-gone" for number in range(QUESTIONS)}
-    return [f"{sign.what} ({sign.facts})" for sign in find_signs(sides, lost)]
+    return [sign.words for sign in find_signs(sides)]
 
 
 def next_page(number: int, old: list[ListEntry]) -> Places:
@@ -127,10 +125,21 @@ def test_a_few_lists_are_no_sign() -> None:
 def test_a_folder_that_is_gone_is_named() -> None:
     """A folder from which places came before, and none comes now, explains the questions that expect its notes."""
     sides = lists(lambda number, old: [] if number % 3 == 0 else old)
-    (sign,) = find_signs(sides, {})
+    (sign,) = find_signs(sides)
     assert sign.what == "nothing comes from the folder Folder0 any more"
     assert sign.facts == "48 came from it before"
     assert sign.cases == {"q0", "q3", "q6", "q9", "q12", "q15"}
+
+
+def test_the_first_of_many_folders_that_are_gone_are_named() -> None:
+    """Of five folders that are gone three are named, so that the sentence stays one that is read."""
+
+    def of_folder(number: int) -> list[ListEntry]:
+        return [place(rank, note=f"Folder{number % 12}/n{rank // 2}.md", chunk=f"{number}-{rank}") for rank in range(8)]
+
+    found = named(lists(lambda number, old: old if number not in range(4, 9) else [], before=of_folder))
+    what = "nothing comes from the folders Folder4, Folder5, Folder6 and 2 more any more"
+    assert found[0] == f"{what} (40 came from them before)"
 
 
 def test_notes_by_other_names_are_not_gone() -> None:
@@ -154,10 +163,16 @@ def test_lost_passages_need_scores_that_are_as_before() -> None:
     assert not any("passages come back for no question" in words for words in named(sides))
 
 
-def test_answers_of_other_questions_are_named() -> None:
-    """If questions that had a list of their own share one now, they get each other's answers."""
-    found = named(lists(lambda number, _: of_question(number // 2 * 2)))
-    assert "questions get the answers of other questions (8 different lists for 16 questions, 16 before)" in found
+@each_row(
+    ("givers", "words"),
+    [
+        (8, "questions get the answers of other questions (8 different lists for 16 questions, 16 before)"),
+        (1, "all questions get the same list (1 different list for 16 questions, 16 before)"),
+    ],
+)
+def test_answers_of_other_questions_are_named(givers: int, words: str) -> None:
+    """If questions that had a list of their own share one now, they get each other's answers, or all get one."""
+    assert words in named(lists(lambda number, _: of_question(number % givers)))
 
 
 def test_scores_of_few_values_are_named() -> None:
@@ -199,8 +214,7 @@ def test_shorter_passages_are_named(before: float | None, now: float | None, wor
     if before is not None and now is not None:
         sides = replace(sides, lengths=(before, now))
     assert named(sides) == words
-    lost: dict[str, CauseCode] = {"q1": "snippet-gone", "q2": "demoted"}
-    assert [sign.cases for sign in find_signs(sides, lost)] == [{"q1"}] * len(words)
+    assert [sign.fits for sign in find_signs(sides)] == [("snippet-gone",)] * len(words)
 
 
 def test_what_is_worth_saying_without_a_loss() -> None:
