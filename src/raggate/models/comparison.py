@@ -195,7 +195,7 @@ class CauseEvidence(Struct, frozen=True, kw_only=True):
             from outside of them; those selected too where no chunk shows that they are.
     """
 
-    notes: Collection[str] = ()
+    notes: frozenset[str] = frozenset()
     changes: Mapping[str, Literal["added", "changed", "removed"]] = field(default_factory=dict)
     lists: Mapping[str, ListEvidence] = field(default_factory=dict)
     retrieved: Mapping[str, Collection[str]] = field(default_factory=dict)

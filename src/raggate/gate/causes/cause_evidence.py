@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import pairwise
-from math import fsum, sqrt
+from math import fsum
 from operator import attrgetter, mul
 
 from msgspec.structs import replace
@@ -52,7 +52,7 @@ LARGEST = 1e6
 MOST = 20_000
 """Chunks, spread over the lists, that weights are fitted to at most: more would not change what they are."""
 APART = 1e-3
-"""Share of a part's own length that must be left once the others are taken out of it; below, they go together."""
+"""Share of a part's own length that must be left once the other is taken out of it; below, they go together."""
 Weights = Mapping[str, float]
 
 
@@ -169,9 +169,9 @@ def _best_scores(cases: Iterable[CaseScore]) -> tuple[list[float], list[float]]:
 
 
 def _floors(lowest: Sequence[float], least: float | None) -> tuple[float | None, float | None]:
-    enough = least is not None and len(lowest) == FEWEST_BELOW and lowest[-1] < least
-    limited = enough and least is not None and not same_score(lowest[-1], least)
-    return (lowest[0], least) if limited else (None, None)
+    if least is None or len(lowest) < FEWEST_BELOW or lowest[-1] >= least or same_score(lowest[-1], least):
+        return None, None
+    return lowest[0], least
 
 
 def _folders(scorecard: Scorecard, mode: str) -> dict[str, int]:
@@ -229,7 +229,7 @@ def _rescored(pairs: Sequence[Pair], *, by_note: bool) -> dict[str, bool]:
     """
     shown = {}
     for score in ("final", *PARTS):
-        moved = [old != new and not same_score(old, new) for old, new in _both(pairs, score)]
+        moved = [not same_score(old, new) for old, new in _both(pairs, score)]
         others = sum(moved) > RESCORED * len(moved)
         if len(moved) >= FEWEST_SHARED and not (others and by_note):
             shown[score] = others
@@ -240,7 +240,7 @@ def fitted_weights(entries: Iterable[ListEntry]) -> Weights | None:
     """Return the weight of each part of the score in the final one; None where the chunks do not agree on them exactly.
 
     Parts that no chunk has, or that are 0 in all, have no weight and are left out. Formula: the least-squares solution
-    of final = sum of weight x part, by the normal equations of the parts scaled to length 1.
+    of final = sum of weight x part.
     """
     scored = [entry for entry in entries if entry.final is not None]
     parts = [part for part in PARTS if any(getattr(entry, part) for entry in scored)]
@@ -251,35 +251,24 @@ def fitted_weights(entries: Iterable[ListEntry]) -> Weights | None:
     if not parts or len(rows) < FEWEST or 2 * len(rows) < len(scored) or not fit:
         return None
     *of_parts, finals = columns
-    lengths = [sqrt(_dot(column, column)) for column in of_parts]
-    if not all(lengths):
-        return None
-    equations = []
-    for own, length in zip(of_parts, lengths, strict=True):
-        left = [_dot(own, other) / (length * its) for other, its in zip(of_parts, lengths, strict=True)]
-        equations.append([*left, _dot(own, finals) / length])
-    solution = _solve(equations)
-    if solution is None:
-        return None
-    weights = [weight / length for weight, length in zip(solution, lengths, strict=True)]
-    allowed, missing = EXACT * max(map(abs, finals)), finals
-    for weight, column in zip(weights, of_parts, strict=True):
-        missing = tuple([left - weight * value for left, value in zip(missing, column, strict=True)])
-    exact = all(abs(left) <= allowed for left in missing)
+    weights = _least_squares(of_parts, finals)
+    allowed = EXACT * max(map(abs, finals))
+    sums = (fsum(map(mul, weights, values)) for values in zip(*of_parts, strict=True))
+    exact = weights and all(abs(final - total) <= allowed for final, total in zip(finals, sums, strict=True))
     return dict(zip(parts, weights, strict=True)) if exact and allowed else None
 
 
-def _solve(rows: list[list[float]]) -> list[float] | None:
-    """Solve symmetric equations of unit diagonal, right-hand side last; None where they hardly tell the parts apart."""
-    size = len(rows)
-    for pivot in range(size):
-        if rows[pivot][pivot] < APART:
-            return None
-        for other in range(size):
-            if other != pivot:
-                factor = rows[other][pivot] / rows[pivot][pivot]
-                rows[other] = [value - factor * own for value, own in zip(rows[other], rows[pivot], strict=True)]
-    return [row[-1] / row[place] for place, row in enumerate(rows)]
+def _least_squares(parts: Sequence[Sequence[float]], finals: Sequence[float]) -> list[float]:
+    """Solve the normal equations of one part or two; nothing where two hardly differ but in length."""
+    first, last = parts[0], parts[-1]
+    lengths, both = (_dot(first, first), _dot(last, last)), _dot(first, last)
+    to_first, to_last = _dot(first, finals), _dot(last, finals)
+    if len(parts) == 1:
+        return [to_first / lengths[0]] if lengths[0] else []
+    apart = lengths[0] * lengths[1] - both * both
+    if apart <= APART * lengths[0] * lengths[1]:
+        return []
+    return [(lengths[1] * to_first - both * to_last) / apart, (lengths[0] * to_last - both * to_first) / apart]
 
 
 def _dot(left: Sequence[float], right: Sequence[float]) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from raggate.base.numbers import SHOWN_DECIMALS, counted, decimals_apart, fixed
-from raggate.base.quote import cut, enumerated
+from raggate.base.quote import cut, listed
 from raggate.models.comparison import SAME_SCORE, Cause, CauseCode, Range, same_score
 from raggate.models.scorecard import ListEntry
 
@@ -25,6 +25,7 @@ _PLAIN: dict[CauseCode, str] = {
     "other-vault": "the note at rank {rank} has the same path, but is in vault {other}, not in {subject}",
     "heading-first": "the first passage has the question's words only in its heading: {subject}",
     "folder-not-searched": "its folder {subject} was selected ({rank} of {folders}), and nothing came from it",
+    "list-cut": "the list ends before rank {rank}, where it was, and holds only the start of the baseline's list",
     "judged-by-answer": "judged by the answer, not by what was retrieved",
 }
 """Sentences that only need the fields of a cause."""
@@ -61,25 +62,13 @@ def _note_not_indexed(cause: Cause) -> str:
 
 
 def _folder_not_indexed(cause: Cause) -> str:
-    folders = cause.folders
-    missing = f"{cause.subject} is not in the index" if cause.other == "index" else f"{cause.subject} is not available"
-    available = (
-        f"none of the {len(folders)} available folders" if len(folders) > 1 else f"the only folder is {folders[0]}"
-    )
-    return f"{missing}: {'it is ' if len(folders) > 1 else ''}{available}"
+    missing = f"{cause.subject} is not {'in the index' if cause.other == 'index' else 'available'}"
+    return f"{missing} (folders: {listed(cause.folders, SHOWN_FOLDERS)})"
 
 
 def _folder_left_out(cause: Cause) -> str:
-    shown = ", ".join(cause.folders[:SHOWN_FOLDERS])
-    more = f" and {len(cause.folders) - SHOWN_FOLDERS} more" if len(cause.folders) > SHOWN_FOLDERS else ""
     verdict = "folder selection left it out" if cause.other else "its folder is not among the selected ones"
-    return f"{verdict} (selected: {shown}{more})"
-
-
-def _list_cut(cause: Cause) -> str:
-    count = cause.returned or 0
-    kept = "one passage is the first" if count == 1 else f"{count} passages are the first {count}"
-    return f"the list ends before rank {cause.rank}, where it was: its {kept} of the baseline's list"
+    return f"{verdict} (selected: {listed(cause.folders, SHOWN_FOLDERS)})"
 
 
 def _chunk_not_searched(cause: Cause) -> str:
@@ -111,16 +100,12 @@ def _demoted(cause: Cause) -> str:
 
 def _overtaken(cause: Cause) -> str:
     """Name the chunks that overtook a passage whose score did not fall; empty without any."""
-    names = []
-    for name, before, now in cause.overtakers[:SHOWN_OVERTAKERS]:
-        score = f"{number(now)}, not listed before" if before is None else _change(before, now)
-        names.append(f"{cut(name, limit=SHOWN_NAME)} ({score})")
-    more = len(cause.overtakers) - len(names)
-    if not names:
-        return ""
-    each = "score" if len(cause.overtakers) == 1 else "scores"
-    rose = f", whose {each} rose more" if all(before is not None for _, before, _ in cause.overtakers) else ""
-    return f"; overtaken by {enumerated([*names, *([f'{more} more'] if more else [])])}{rose}"
+    names = [
+        f"{cut(name, limit=SHOWN_NAME)} "
+        f"({f'{number(now)}, not listed before' if before is None else _change(before, now)})"
+        for name, before, now in cause.overtakers
+    ]
+    return f"; overtaken by {listed(names, SHOWN_OVERTAKERS)}" if names else ""
 
 
 def _scores(before: ListEntry, after: ListEntry) -> str:
@@ -232,7 +217,6 @@ _SENTENCES = {
     "folder-left-out": _folder_left_out,
     "heading-differs": _heading,
     "other-section": _heading,
-    "list-cut": _list_cut,
     "chunk-not-searched": _chunk_not_searched,
     "demoted": _demoted,
     "below-threshold": _below_threshold,

@@ -6,12 +6,12 @@ What is not shown is not claimed: `not-listed` and `not-explained` say so.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from msgspec.structs import replace
 
-from raggate.base.headings import as_read, covers, is_end_of
+from raggate.base.headings import covers, is_end_of
 from raggate.base.quote import cut, nearest
 from raggate.gate.causes.cause_evidence import shared
 from raggate.gate.causes.folder_causes import folder_cause, unsearched_folder, unselected_folder
@@ -39,7 +39,7 @@ from raggate.models.metric_names import (
     SCOPE_MISS,
     family,
 )
-from raggate.models.run import Chunk, LabelledResult, Response
+from raggate.models.run import Chunk, Response
 from raggate.models.scorecard import ListEntry
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import short_hash
@@ -153,7 +153,9 @@ def demoted(asked: Asked, returned: int) -> Cause:
 def _overtakers(asked: Asked, before: ListEntry, now: ListEntry) -> Iterator[tuple[str, float | None, float]]:
     """Yield the chunks that rose above a passage whose score did not fall; nothing unless lists are in order."""
     same = before.chunk == now.chunk != "" and not asked.lists.renumbered and not asked.lists.unordered
-    if not same or before.final is None or now.final is None or _is_less(now.final, before.final):
+    if not same or before.final is None or now.final is None:
+        return
+    if now.final < before.final and not same_score(now.final, before.final):
         return
     old = {entry.chunk: entry.final for entry in asked.old_entries if entry.chunk}
     stood_above = {entry.chunk for entry in asked.old_entries[: (asked.before or 1) - 1]}
@@ -162,10 +164,6 @@ def _overtakers(asked: Asked, before: ListEntry, now: ListEntry) -> Iterator[tup
         known = name not in old or old[name] is not None
         if chunk.chunk_id and name not in stood_above and known and chunk.score_final is not None:
             yield of_chunk(chunk), old.get(name), chunk.score_final
-
-
-def _is_less(score: float, other: float) -> bool:
-    return score < other and not same_score(score, other)
 
 
 def absent_entry(asked: Asked) -> ListEntry | None:
@@ -196,72 +194,63 @@ def _newer(asked: Asked, chunk: Chunk) -> Literal["", "added", "changed"]:
     return "added" if kinds == {"added"} else "changed" if kinds == {"changed"} else ""
 
 
-def piece_cause(
-    item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
-) -> Cause | None:
+def piece_cause(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause | None:
     """The cause if the chunk in the passage's place has another text or heading."""
-    labels = item.labels
-    for support in missing:
+    labels = asked.item.labels
+    for support, name, (rank, position, chunk) in _of_notes(asked, missing, retrieved):
         heading = support.heading_path
-        for rank, position, chunk in _of_its_note(item, support, retrieved):
-            name = _name(support, missing, chunk, notes)
-            own = heading is None or covers(heading, chunk.heading_path)
-            if own and support.snippets and position not in labels.ambiguous:
-                section = name if heading is None else "the section" if name == "the note" else f"the section of {name}"
-                if position in {*labels.empty, *labels.strange_texts}:
-                    return Cause(code="text-foreign", subject=section, rank=rank)
-                return Cause(code="snippet-gone", subject=section, words=_any_of(support.snippets), rank=rank)
-            unclear = {*labels.strange_headings, *labels.filed_elsewhere, *(labels.ambiguous if own else ())}
-            if position in unclear:
-                return Cause(code="heading-differs", subject=name, other=chunk.heading_path, rank=rank)
+        own = heading is None or covers(heading, chunk.heading_path)
+        if own and support.snippets and position not in labels.ambiguous:
+            section = name if heading is None else "the section" if name == "the note" else f"the section of {name}"
+            if position in {*labels.empty, *labels.strange_texts}:
+                return Cause(code="text-foreign", subject=section, rank=rank)
+            return Cause(code="snippet-gone", subject=section, words=_any_of(support.snippets), rank=rank)
+        unclear = {*labels.strange_headings, *labels.filed_elsewhere, *(labels.ambiguous if own else ())}
+        if position in unclear:
+            return Cause(code="heading-differs", subject=name, other=chunk.heading_path, rank=rank)
     return None
 
 
-def heading_cause(
-    item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
-) -> Cause | None:
+def heading_cause(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause | None:
     """The cause if a passage came back under part of its headings, or a variant of them; see `piece_cause`."""
-    for support in missing:
-        gold = support.heading_path or ""
-        for rank, _, chunk in _of_its_note(item, support, retrieved):
-            heading = chunk.heading_path
-            if not covers(gold, heading) and (is_end_of(gold, heading) or written_otherwise(gold, heading)):
-                name = _name(support, missing, chunk, notes)
-                return Cause(code="heading-differs", subject=name, other=heading, rank=rank)
+    for support, name, (rank, _, chunk) in _of_notes(asked, missing, retrieved):
+        gold, heading = support.heading_path or "", chunk.heading_path
+        if not covers(gold, heading) and (is_end_of(gold, heading) or written_otherwise(gold, heading)):
+            return Cause(code="heading-differs", subject=name, other=heading, rank=rank)
     return None
 
 
-def section_cause(
-    item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
-) -> Cause | None:
+def section_cause(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause | None:
     """The cause if other sections of the note came back, or the note of the same path in another vault."""
-    for support in missing:
-        for rank, _, chunk in _of_its_note(item, support, retrieved):
-            name = _name(support, missing, chunk, notes)
-            return Cause(code="other-section", subject=name, other=chunk.heading_path.strip(), rank=rank)
+    for _, name, (rank, _, chunk) in _of_notes(asked, missing, retrieved):
+        return Cause(code="other-section", subject=name, other=chunk.heading_path.strip(), rank=rank)
     for support in missing:
         for rank, _, chunk in of_path(support, retrieved):
-            wanted = " or ".join(item.case.vaults_of(support))
+            wanted = " or ".join(asked.item.case.vaults_of(support))
             return Cause(code="other-vault", subject=wanted, other=chunk.vault or "", rank=rank)
     return None
 
 
-def _of_its_note(item: LabelledResult, support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:
-    return (place for place in of_path(support, retrieved) if item.case.may_be_in(place[2].vault, support))
+def _of_notes(
+    asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]
+) -> Iterator[tuple[Support, str, Ranked]]:
+    """Yield what is of the notes of missing passages, with a name of the note.
+
+    Another note than the first that is expected has its path, and its vault where several have such a note.
+    """
+    for support in missing:
+        note = "the note" if support == missing[0] else f"the note {support.rel_path}"
+        vaults = sorted(vaults_by_path(asked.evidence.notes).get(support.rel_path, ()))
+        for seen in of_path(support, retrieved):
+            vault = seen[2].vault
+            if asked.item.case.may_be_in(vault, support):
+                of = f" of vault {vault}" if vault is not None else f" (of vault {' or '.join(vaults)})"
+                yield support, f"{note}{of}" if len(vaults) > 1 else note, seen
 
 
 def _any_of(snippets: Sequence[str]) -> str:
     more = f" or any of {len(snippets) - 1} more" if len(snippets) > 1 else ""
     return f"“{cut(snippets[0], limit=SHOWN_SNIPPET)}”{more}"
-
-
-def _name(support: Support, missing: Sequence[Support], chunk: Chunk, notes: Collection[str]) -> str:
-    """Name a chunk's note: by its path where another one is shown as expected, by its vault where several have it."""
-    name = "the note" if support == missing[0] else f"the note {support.rel_path}"
-    vaults = sorted(vaults_by_path(notes).get(support.rel_path, ()))
-    if len(vaults) < 2:
-        return name
-    return f"{name} of vault {chunk.vault}" if chunk.vault is not None else f"{name} (of vault {' or '.join(vaults)})"
 
 
 def find_cause(asked: Asked) -> Cause:
@@ -294,15 +283,13 @@ def _best(entries: Sequence[ListEntry]) -> ListEntry | None:
 
 def _refused(asked: Asked, response: Response) -> Cause:
     if not response.abstained:
-        blank = response.answer is not None and not response.answer.strip()
-        return (
-            Cause(code="abstained", other="empty answer")
-            if blank
-            else Cause(code="not-explained", other="did not abstain")
-        )
+        if response.answer is not None and not response.answer.strip():
+            return Cause(code="abstained", other="empty answer")
+        return Cause(code="not-explained", other="did not abstain")
     best, (before, now) = _best(asked.entries), asked.lists.thresholds
     words = response.abstain_reason or ""
-    if best is not None and best.final is not None and now is not None and now[0] is not None and best.final <= now[0]:
+    highest = None if now is None else now[0]
+    if best is not None and best.final is not None and highest is not None and best.final <= highest:
         return Cause(code="below-threshold", words=words, after=best, limits=(before, now))
     clear = answered_for_less(asked) or lacks_better(asked)
     return Cause(code="abstained", words=words, rank=asked.after, stood_clear=clear)
@@ -312,16 +299,15 @@ def _did_not_abstain(asked: Asked, response: Response) -> Cause:
     if response.abstained:
         # of several answers to a question the first is shown
         return Cause(code="not-explained", other="abstained")
-    kind = "answered" if response.answer else ""
-    limits = asked.lists.thresholds
-    best = _best(asked.entries)
-    if response.references:
-        first = response.references[0]
-        path = f"{first.vault}/{first.rel_path}" if first.vault else first.rel_path
-        cited = as_read(path, first.heading_path)
-        return Cause(code="did-not-abstain", other=kind, subject=cited, words="cites", after=best, limits=limits)
-    chunk = of_chunk(response.chunks[0]) if response.chunks else ""
-    return Cause(code="did-not-abstain", other=kind, subject=chunk, after=best, limits=limits)
+    cited = "cites" if response.references else ""
+    return Cause(
+        code="did-not-abstain",
+        other="answered" if response.answer else "",
+        subject="".join(map(of_chunk, (response.references or response.chunks)[:1])),
+        words=cited,
+        after=_best(asked.entries),
+        limits=asked.lists.thresholds,
+    )
 
 
 def _lost(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause:
@@ -360,11 +346,11 @@ def _in_no_vault(asked: Asked, support: Support) -> bool:
 
 
 def _not_back(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Ranked]) -> Cause:
-    item, evidence = asked.item, asked.evidence
+    item = asked.item
     scored_more = outscored(asked)
     cause = (
-        unsearched_folder(item, missing, evidence, outscored=scored_more)
-        or piece_cause(item, missing, _new_chunks(asked, retrieved), evidence.notes)
+        unsearched_folder(item, missing, asked.evidence, outscored=scored_more)
+        or piece_cause(asked, missing, _new_chunks(asked, retrieved))
         or _without_anchor(asked, missing)
         or cut_off(asked)
         or _cut_short(asked)
@@ -382,8 +368,8 @@ def _not_back(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Rank
         return demoted(asked, len(retrieved))
     nothing = Cause(code="not-listed", returned=len(retrieved))
     seen = (
-        heading_cause(item, missing, _new_chunks(asked, retrieved), evidence.notes)
-        or section_cause(item, missing, retrieved, evidence.notes)
+        heading_cause(asked, missing, _new_chunks(asked, retrieved))
+        or section_cause(asked, missing, retrieved)
         or nothing
     )
     return replace(seen, stood_clear=stood_clear(asked))

@@ -99,11 +99,12 @@ def _recut(index: IndexChange, worse: Sequence[Flip]) -> Sequence[CauseCode]:
 
     As many chunks that hold other text explain that a text is gone.
     """
-    if not index.other_chunks:
+    others = abs(index.fewer("chunks"))
+    if not others:
         return ("snippet-gone",)
     cut = [flip for flip in worse if flip.cause is not None and flip.cause.code in _CUT]
     places = ((flip.support.rel_path, flip.support.vault) if flip.support else (flip.case_id, None) for flip in cut)
-    return _CUT if count_notes(vaults_named(places)) <= index.other_chunks else ()
+    return _CUT if count_notes(vaults_named(places)) <= others else ()
 
 
 def _missing(index: IndexChange, worse: Sequence[Flip]) -> Sequence[CauseCode]:

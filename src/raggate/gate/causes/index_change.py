@@ -39,34 +39,35 @@ class IndexChange(Struct, frozen=True):
 
     @property
     def documents(self) -> tuple[int, int] | None:
-        """How many documents the two hold; None where that is not known."""
-        documents = self._both("documents")
-        return (int(documents[0]), int(documents[1])) if documents else None
-
-    @property
-    def lost(self) -> int:
-        """How many documents fewer it holds; negative for more, 0 where that is not known."""
-        return self.documents[0] - self.documents[1] if self.documents else 0
-
-    @property
-    def hollowed(self) -> int:
-        """How many documents more it holds that have no chunk; negative for fewer, 0 where that is not known."""
-        empty = self._both("empty_documents")
-        return int(empty[1] - empty[0]) if empty else 0
+        """How many documents the two hold of the same notes; None where that is not known."""
+        return self._counts("documents")
 
     @property
     def chunks(self) -> tuple[int, int] | None:
         """How many chunks the two hold of the same notes; None where that is not known."""
-        chunks = self._both("chunks")
-        return (int(chunks[0]), int(chunks[1])) if chunks else None
+        return self._counts("chunks")
+
+    def fewer(self, key: str) -> int:
+        """Return by how many fewer it holds of a kind; negative for more, 0 where that is not known."""
+        before, now = self._counts(key) or (0, 0)
+        return before - now
+
+    @property
+    def lost(self) -> int:
+        """How many documents fewer it holds."""
+        return self.fewer("documents")
+
+    @property
+    def hollowed(self) -> int:
+        """How many documents more it holds that have no chunk."""
+        return -self.fewer("empty_documents")
 
     @property
     def text_left(self) -> float | None:
         """The share of the text, in tokens, that is still in the index; None where that is not known."""
-        chunks, tokens = self._both("chunks"), self._both("chunk_tokens")
-        if not chunks or not tokens or not chunks[0] * tokens[0]:
-            return None
-        return chunks[1] * tokens[1] / (chunks[0] * tokens[0])
+        chunks, tokens = self.chunks or (0, 0), self._both("chunk_tokens") or (0, 0)
+        before = chunks[0] * tokens[0]
+        return chunks[1] * tokens[1] / before if before else None
 
     @property
     def is_whole(self) -> bool:
@@ -75,22 +76,16 @@ class IndexChange(Struct, frozen=True):
             return False
         if self.documents is not None:
             return self.lost <= 0 and self.hollowed <= 0
-        sides = [(self.before.get(key), self.now.get(key)) for key in ("index_version", "chunker_version")]
-        return self.text_left is not None or any(None is not was != now is not None for was, now in sides)
+        return self.text_left is not None or self._differs("index_version", "chunker_version")
 
-    @property
-    def other_chunks(self) -> float:
-        """By how many the chunks it holds of the same notes differ in number; 0 where that is not known."""
-        chunks = self._both("chunks")
-        return abs(chunks[1] - chunks[0]) if chunks else 0
+    def _differs(self, *keys: str) -> bool:
+        sides = [(self.before.get(key), self.now.get(key)) for key in keys]
+        return any(None is not was != now is not None for was, now in sides)
 
     @property
     def recut(self) -> bool:
         """Whether it says that it holds other chunks of the same notes, or is of another version."""
-        keys = ("chunks", "chunk_tokens", "index_version", "chunker_version")
-        return self._same_notes and any(
-            None is not self.before.get(key) != self.now.get(key) is not None for key in keys
-        )
+        return self._same_notes and self._differs("chunks", "chunk_tokens", "index_version", "chunker_version")
 
     @property
     def same_size(self) -> str:
@@ -120,26 +115,18 @@ class IndexChange(Struct, frozen=True):
 
         Fewer chunks of fewer documents, and more of more, are what is to be expected, and not said.
         """
-        chunks, tokens = self._both("chunks"), self._both("chunk_tokens")
-        expected = self.lost > 0 and chunks is not None and chunks[1] < chunks[0]
-        if not chunks or self.lost < 0 or expected:
+        chunks, tokens, left = self.chunks, self._both("chunk_tokens"), self.text_left
+        if chunks is None or self.lost < 0 or (self.lost > 0 and chunks[1] < chunks[0]):
             return ""
+        length = f"mean length {number(tokens[0])} → {number(tokens[1])} tokens" if tokens else ""
+        passages = f"the index has {counted(chunks[1], 'passage')} of the same notes"
         if chunks[0] == chunks[1]:
-            return self._other_length
-        length = f", mean length {number(tokens[0])} → {number(tokens[1])} tokens" if tokens else ""
-        if self.is_whole or (self.text_left or 0.0) >= WHOLE:
-            return f"the same notes are cut into other passages ({number(chunks[0])} → {number(chunks[1])}{length})"
-        now = f"{number(chunks[1])} {'passage' if chunks[1] == 1 else 'passages'}"
-        return f"the index has {now} of the same notes, {number(chunks[0])} before{length}"
-
-    @property
-    def _other_length(self) -> str:
-        """The sentence for as many chunks of another length; empty if that is known of no text."""
-        chunks, tokens, left = self._both("chunks"), self._both("chunk_tokens"), self.text_left
-        if not chunks or not tokens or left is None or abs(1 - left) < OTHER_LENGTH:
-            return ""
-        text = f"{'less' if left < 1 else 'more'} text (mean length {number(tokens[0])} → {number(tokens[1])} tokens)"
-        return f"the index has {number(chunks[1])} passages of the same notes, as before, with {text}"
+            text = f"{'less' if (left or 1) < 1 else 'more'} text ({length})"
+            return f"{passages}, as before, with {text}" if left and abs(1 - left) >= OTHER_LENGTH else ""
+        if self.is_whole or (left or 0.0) >= WHOLE:
+            counts = f"{chunks[0]} → {chunks[1]}"
+            return f"the same notes are cut into other passages ({', '.join(filter(None, (counts, length)))})"
+        return ", ".join(filter(None, (passages, f"{chunks[0]} before", length)))
 
     @property
     def versions(self) -> Iterator[str]:
@@ -158,6 +145,10 @@ class IndexChange(Struct, frozen=True):
             if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
         ]
         return (numbers[0], numbers[1]) if self._same_notes and len(numbers) == 2 else None
+
+    def _counts(self, key: str) -> tuple[int, int] | None:
+        both = self._both(key)
+        return (int(both[0]), int(both[1])) if both else None
 
     @property
     def _same_notes(self) -> bool:

@@ -52,9 +52,10 @@ def note_of(support: Support, case: Case) -> str:
     return place(replace(support, heading_path=None), case)
 
 
-def of_chunk(chunk: Chunk) -> str:
-    """Name a chunk likewise, as far as the API tells them."""
-    path = f"{chunk.vault}/{chunk.rel_path}" if chunk.vault else chunk.rel_path or chunk.doc_id or chunk.chunk_id
+def of_chunk(chunk: Chunk | Reference) -> str:
+    """Name a chunk, or a cited place, likewise, as far as the API tells them."""
+    names = (chunk.rel_path,) if isinstance(chunk, Reference) else (chunk.rel_path, chunk.doc_id, chunk.chunk_id)
+    path = f"{chunk.vault}/{chunk.rel_path}" if chunk.vault else next(filter(None, names), "")
     return as_read(path, chunk.heading_path)
 
 
@@ -67,26 +68,20 @@ def of_path(support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:
 
 def holders(run: Run) -> Holders:
     """Return the vaults that hold a note of a path, of the notes the run was asked of."""
-    return vaults_by_path(notes_of(run.fingerprint))
+    return vaults_by_path(frozenset(notes_of(run.fingerprint)))
 
 
-def vaults_by_path(notes: Collection[str]) -> Holders:
-    """Return the vaults that hold a note of a path, of notes as `vault/rel_path`; as every cause asks for it, once."""
-    return _sorted_out(frozenset(notes))[0]
-
-
-def vaults_with_notes(notes: Collection[str]) -> Collection[str]:
-    """Return the vaults that hold any of these notes."""
-    return _sorted_out(frozenset(notes))[1]
+@lru_cache(maxsize=4)  # every cause asks for it
+def vaults_by_path(notes: frozenset[str]) -> Holders:
+    """Return the vaults that hold a note of a path, of notes as `vault/rel_path`."""
+    parts = (note.partition("/") for note in notes)
+    return vaults_named((path, vault) for vault, _, path in parts)
 
 
 @lru_cache(maxsize=4)
-def _sorted_out(notes: frozenset[str]) -> tuple[Holders, Collection[str]]:
-    vaults: dict[str, set[str]] = {}
-    for note in notes:
-        vault, _, path = note.partition("/")
-        vaults.setdefault(path, set()).add(vault)
-    return vaults, frozenset().union(*vaults.values())
+def vaults_with_notes(notes: frozenset[str]) -> Collection[str]:
+    """Return the vaults that hold any of these notes."""
+    return {note.partition("/")[0] for note in notes}
 
 
 def vaults_named(places: Iterable[tuple[str, str | None]]) -> Holders:

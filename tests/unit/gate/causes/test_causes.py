@@ -151,14 +151,14 @@ def test_vaults_with_notes_of_one_path(case: dict[str, Any], chunk: Chunk, sente
     [
         pytest.param(
             answer({**GOLD_IN_DOCS, "vaults": ("work",)}, *IN_WORK, available_folders=("work/mail", "home/docs")),
-            "work/docs is not in the index: it is none of the 2 available folders",
+            "work/docs is not in the index (folders: work/mail, home/docs)",
             id="not-indexed",
         ),
         pytest.param(
             answer(
                 {**GOLD_IN_DOCS, "vaults": ("work",), "folders": ("mail",)}, *IN_WORK, available_folders=("work/mail",)
             ),
-            "work/docs is not available: the only folder is work/mail",
+            "work/docs is not available (folders: work/mail)",
             id="the-question-asked-for-some-folders",
         ),
         pytest.param(
@@ -491,17 +491,16 @@ class TestScores:
     @each_row(
         ("before", "now", "words"),
         [
-            ((0.7,), (0.9,), "; overtaken by work/x0.md › A (0.7 → 0.9), whose score rose more"),
+            ((0.7,), (0.9,), "; overtaken by work/x0.md › A (0.7 → 0.9)"),
             (
                 (0.7, 0.6, 0.5),
                 (0.95, 0.92, 0.9),
-                "; overtaken by work/x0.md › A (0.7 → 0.95), work/x1.md › A (0.6 → 0.92) and 1 more, "
-                "whose scores rose more",
+                "; overtaken by work/x0.md › A (0.7 → 0.95), work/x1.md › A (0.6 → 0.92) and 1 more",
             ),
             (
                 (0.7,),
                 (0.95, 0.9),
-                "; overtaken by work/x0.md › A (0.7 → 0.95) and work/x1.md › A (0.9, not listed before)",
+                "; overtaken by work/x0.md › A (0.7 → 0.95), work/x1.md › A (0.9, not listed before)",
             ),
         ],
     )
@@ -577,7 +576,7 @@ class TestScores:
         cause = explained(answer({}, *(scored(name, None) for name in now)), *before, at=3)
         assert cause.code == code
         if code == "list-cut":
-            words = "the list ends before rank 3, where it was: its 2 passages are the first 2 of the baseline's list"
+            words = "the list ends before rank 3, where it was, and holds only the start of the baseline's list"
             assert in_words(cause) == words
 
     def test_a_shorter_list_outranks_nothing(self) -> None:
@@ -666,8 +665,12 @@ def listed(*chunks: Chunk, **labels: Any) -> LabelledResult:
     return make_labelled(CASE, make_result("q1", response=make_response(*chunks)), **labels)
 
 
+def of(item: LabelledResult) -> Asked:
+    return Asked(item=item, metric="hit_at_5", before=1, after=None)
+
+
 def piece(item: LabelledResult) -> Cause | None:
-    return piece_cause(item, CASE.gold_supports, ranked(item), ())
+    return piece_cause(of(item), CASE.gold_supports, ranked(item))
 
 
 @each_row(
@@ -701,8 +704,8 @@ def test_the_highest_piece_counts() -> None:
 
 
 def seen(item: LabelledResult) -> Cause | None:
-    places = item.case.gold_supports, ranked(item), ()
-    return heading_cause(item, *places) or section_cause(item, *places)
+    places = of(item), item.case.gold_supports, ranked(item)
+    return heading_cause(*places) or section_cause(*places)
 
 
 @each_row(
@@ -716,7 +719,7 @@ def seen(item: LabelledResult) -> Cause | None:
 def test_other_sections_and_vaults(chunk: Chunk, code: str | None) -> None:
     """What else came back of the note, or of one of the same path, is told as that."""
     item = listed(chunk)
-    found = section_cause(item, CASE.gold_supports, ranked(item), ())
+    found = section_cause(of(item), CASE.gold_supports, ranked(item))
     assert (found.code if found else None) == code
 
 
