@@ -189,7 +189,7 @@ FAULTS = [
         "a list that is cut",
         "Most likely cause: fewer distinct passages come back (10.0 → 3.0 on average); it fits all ",
         "list-cut",
-        "the list ends before rank 4, where it was: its 3 passages are the first 3 of the baseline's list",
+        "the list ends before rank 4, where it was, and holds only the start of the baseline's list",
         patch=(
             (
                 "ask.go",

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from raggate.base.numbers import SHOWN_DECIMALS, counted, decimals_apart, fixed
-from raggate.base.quote import cut, listed
+from raggate.base.quote import cut, enumerated, listed
 from raggate.models.comparison import SAME_SCORE, Cause, CauseCode, Range, same_score
 from raggate.models.scorecard import ListEntry
 
@@ -63,7 +63,7 @@ def _note_not_indexed(cause: Cause) -> str:
 
 def _folder_not_indexed(cause: Cause) -> str:
     missing = f"{cause.subject} is not {'in the index' if cause.other == 'index' else 'available'}"
-    return f"{missing} (folders: {listed(cause.folders, SHOWN_FOLDERS)})"
+    return f"{missing} (available: {counted(len(cause.folders), 'other folder')})"
 
 
 def _folder_left_out(cause: Cause) -> str:
@@ -105,7 +105,9 @@ def _overtaken(cause: Cause) -> str:
         f"({f'{number(now)}, not listed before' if before is None else _change(before, now)})"
         for name, before, now in cause.overtakers
     ]
-    return f"; overtaken by {listed(names, SHOWN_OVERTAKERS)}" if names else ""
+    more = len(names) - SHOWN_OVERTAKERS
+    shown = [*names[:SHOWN_OVERTAKERS], *([f"{more} more"] if more > 0 else [])]
+    return f"; overtaken by {enumerated(shown)}" if names else ""
 
 
 def _scores(before: ListEntry, after: ListEntry) -> str:

@@ -151,14 +151,14 @@ def test_vaults_with_notes_of_one_path(case: dict[str, Any], chunk: Chunk, sente
     [
         pytest.param(
             answer({**GOLD_IN_DOCS, "vaults": ("work",)}, *IN_WORK, available_folders=("work/mail", "home/docs")),
-            "work/docs is not in the index (folders: work/mail, home/docs)",
+            "work/docs is not in the index (available: 2 other folders)",
             id="not-indexed",
         ),
         pytest.param(
             answer(
                 {**GOLD_IN_DOCS, "vaults": ("work",), "folders": ("mail",)}, *IN_WORK, available_folders=("work/mail",)
             ),
-            "work/docs is not available (folders: work/mail)",
+            "work/docs is not available (available: 1 other folder)",
             id="the-question-asked-for-some-folders",
         ),
         pytest.param(
@@ -500,7 +500,7 @@ class TestScores:
             (
                 (0.7,),
                 (0.95, 0.9),
-                "; overtaken by work/x0.md › A (0.7 → 0.95), work/x1.md › A (0.9, not listed before)",
+                "; overtaken by work/x0.md › A (0.7 → 0.95) and work/x1.md › A (0.9, not listed before)",
             ),
         ],
     )
