@@ -41,7 +41,7 @@ class Conversation:
 
     def respond(self, body: str, *, by: str = "ada", person: bool = True, name: str = "issue_comment") -> Response:
         """Respond to the last comment, as the workflow that GitHub starts for it does, the first time or again."""
-        written = WrittenComment(id=self.comment, number=7, author=by, person=person, body=body)
+        written = WrittenComment(self.comment, 7, by if person else "", body)
         happened = make_event(name, self.fake, triggering_actor=by, head=self.repository.head, comment=written)
         gate = ForkRun(
             event=happened,

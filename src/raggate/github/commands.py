@@ -93,7 +93,7 @@ def respond(repository: Repository, gate: ForkRun, *, token: str) -> Response:
     command = None if comment is None else parse(comment.body)
     if comment is None or command is None:
         return Response(message="nothing to do: this is not a new comment on a pull request that begins with /raggate")
-    if not comment.person:
+    if not comment.author:
         return Response(message="nothing to do: no person wrote the comment")
     thread = Thread(repository, number=comment.number)
     if not repository.may_write(comment.author):

@@ -8,7 +8,6 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager
-from copy import copy
 from typing import Any
 
 from msgspec import Struct
@@ -36,7 +35,6 @@ FALLBACK_S = 60.0
 BETWEEN_WRITES_S = 1.0
 MOST_JSON_BYTES = 64 << 20
 """The largest JSON answer that is read: a page of a hundred comments of full length has about half."""
-MOST_ITEMS = 100_000
 RAW = "application/vnd.github.raw+json"
 
 _JSON = "application/vnd.github+json"
@@ -114,15 +112,13 @@ def wait_after(status: int | None, headers: Mapping[str, str], body: str, *, num
     """
     asked = retry_after(headers.get("retry-after", ""), now)
     if status in {403, 429}:
-        if _SECONDARY.search(body):
-            return Wait(asked or FALLBACK_S, "a secondary rate limit", asked=True)
-        if headers.get("x-ratelimit-remaining", "").strip() == "0":
-            reset = headers.get("x-ratelimit-reset", "").strip()
+        secondary, reset = _SECONDARY.search(body), headers.get("x-ratelimit-reset", "").strip()
+        used_up = headers.get("x-ratelimit-remaining", "").strip() == "0"
+        if used_up and not secondary and _NUMBER.fullmatch(reset):
             # GitHub counts in whole seconds: one more, so that it is over for certain
-            left = max(math.ceil(int(reset) - now) + 1, 0) if _NUMBER.fullmatch(reset) else asked or FALLBACK_S
-            return Wait(float(left), "the rate limit", asked=True)
-        if asked:
-            return Wait(asked, "a rate limit", asked=True)
+            return Wait(float(max(math.ceil(int(reset) - now) + 1, 0)), "a rate limit", asked=True)
+        if asked or secondary or used_up:
+            return Wait(asked or FALLBACK_S, "a rate limit", asked=True)
     if status in _FINAL or (status is not None and status < 400):
         return None
     reason = "a failed connection" if status is None else f"status {status}"
@@ -132,13 +128,8 @@ def wait_after(status: int | None, headers: Mapping[str, str], body: str, *, num
 class GitHub(AbstractContextManager["GitHub"]):
     """GitHub's API, with one token, one request at a time. To be used as a context manager.
 
-    Args:
-        api_url: as GITHUB_API_URL says; an Enterprise Server's has a path. `http` only for a server of one's own.
-        token: goes to the origin of `api_url` only and into no message.
-        graphql_url: as GITHUB_GRAPHQL_URL says; empty for the one that belongs to `api_url`.
-        budget_s: the most seconds of waiting for retries and rate limits in all, without the short pauses between
-            writes.
-        say: gets one harmless line before a wait for a retry.
+    The token goes to the origin of `api_url` only and into no message. `graphql_url` is empty for the one that belongs
+    to `api_url`. Retries and rate limits are waited for `budget_s` seconds in all; `say` gets a line before each.
     """
 
     def __init__(
@@ -157,9 +148,9 @@ class GitHub(AbstractContextManager["GitHub"]):
         if not _TOKEN.fullmatch(token):
             problem = "it has spaces or other characters no token has" if token else "it is empty"
             raise UsageError(f"the GitHub token cannot be used: {problem}", hint="Usually it is ${{ github.token }}.")
-        self._origin = _api_address(api_url)
+        self._origin = _address(api_url.rstrip("/"), "GITHUB_API_URL")
         self._base = str(self._origin).rstrip("/")
-        self._graphql_url = graphql_url or f"{self._base.removesuffix('/v3')}/graphql"
+        self._graphql_url = self._graphql_address(graphql_url or f"{self._base.removesuffix('/v3')}/graphql")
         self._token = token
         self._sleep, self._clock, self._now, self._say = sleep, clock, now, say
         self._left_s = budget_s
@@ -185,12 +176,12 @@ class GitHub(AbstractContextManager["GitHub"]):
         return self._json(Request(method="GET", url=self._url(path, **params), path=path))
 
     def pages(self, path: str, *, key: str | None = None, **params: str | int | None) -> Iterator[Any]:
-        """Read a list page by page, as far as the caller goes. One of more than `MOST_ITEMS` is an error, never cut.
+        """Read a list page by page, as far as the caller goes. One of very many pages is an error, never cut.
 
         `key` is where the list stands when it is wrapped in an object, such as `workflow_runs`.
         """
         url = self._url(path, per_page=_PER_PAGE, **params)
-        count, seen = 0, {str(url)}
+        seen = {str(url)}
         while True:
             request = Request(method="GET", url=url, path=path)
             answer = self._perform(request)
@@ -199,9 +190,6 @@ class GitHub(AbstractContextManager["GitHub"]):
                 items = items.get(key) if isinstance(items, dict) else None
             if not isinstance(items, list):
                 raise self._error(request, "expected a list" + (f" in {key!r}" if key else ""), status=answer.status)
-            count += len(items)
-            if count > MOST_ITEMS:
-                raise self._error(request, f"the list has more than {MOST_ITEMS} entries", status=answer.status)
             yield from items
             if not answer.next_url:
                 return
@@ -223,9 +211,8 @@ class GitHub(AbstractContextManager["GitHub"]):
     ) -> Any:
         """Write, and give the JSON answer; None when the answer is empty.
 
-        A failure that leaves open whether GitHub did it (no answer, or 5xx) is followed by another try for PUT, PATCH
-        and DELETE, which do the same again. A POST would do it twice: it is tried again only if it is `repeatable`, or
-        if `find_existing` looks for what an earlier try may have done: before every further try, and before giving up.
+        If nobody knows whether GitHub did it (no answer, or 5xx), PUT, PATCH and DELETE are sent again. A POST would do
+        it twice: it is sent again only if it is `repeatable`, or if `find_existing` finds nothing of an earlier try.
         """
         request = Request(
             method=method,
@@ -242,7 +229,7 @@ class GitHub(AbstractContextManager["GitHub"]):
         """Ask the GraphQL API, what may be done twice, and give what stands in `data`."""
         request = Request(
             method="POST",
-            url=self._graphql_address(),
+            url=self._graphql_url,
             path="/graphql",
             content=dumps({"query": query, "variables": variables}),
             writes=query.startswith("mutation"),
@@ -260,15 +247,12 @@ class GitHub(AbstractContextManager["GitHub"]):
         url = self._url(path)
         return self._perform(Request(method="GET", url=url, path=path, accept=accept, limit=limit, leave=True)).body
 
-    def _graphql_address(self) -> httpx.URL:
-        try:
-            url = httpx.URL(self._graphql_url)
-        except httpx.InvalidURL:
-            url = httpx.URL()
+    def _graphql_address(self, text: str) -> httpx.URL:
+        url = _address(text, "GITHUB_GRAPHQL_URL")
         if not self._at_home(url):
             raise UsageError(
                 f"GITHUB_GRAPHQL_URL: expected a URL at {cut(self._base)}, where the token may be sent, "
-                f"found {quoted(self._graphql_url)}"
+                f"found {quoted(text)}"
             )
         return url
 
@@ -453,13 +437,13 @@ class GitHub(AbstractContextManager["GitHub"]):
         )
 
 
-def _api_address(api_url: str) -> httpx.URL:
+def _address(text: str, name: str) -> httpx.URL:
     try:
-        url = httpx.URL(api_url.rstrip("/"))
-    except httpx.InvalidURL as error:
-        raise UsageError(f"GITHUB_API_URL is no URL: {quoted(api_url)}") from error
+        url = httpx.URL(text)
+    except httpx.InvalidURL:
+        url = httpx.URL()
     if url.scheme not in {"http", "https"} or not url.host or url.userinfo or url.query or url.fragment:
-        raise UsageError(f"GITHUB_API_URL: expected a URL with http or https, found {quoted(url.host or api_url)}")
+        raise UsageError(f"{name}: expected a URL with http or https, found {quoted(url.host or text)}")
     return url
 
 
@@ -474,12 +458,6 @@ class GitHubError(CannotTell):
         super().__init__(message, hint=hint)
         self.status = status
         self.reply = reply
-
-    def with_hint(self, hint: str) -> GitHubError:
-        """Return the same error with other advice."""
-        error = copy(self)
-        error.hint = hint
-        return error
 
 
 def unexpected(expected: str, *, where: str = "", hint: str = "") -> GitHubError:

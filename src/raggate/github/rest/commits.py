@@ -17,6 +17,7 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository, sha_of
 from raggate.inputs.git_objects import is_id
 
+_NONE = "no branch"
 _REFUSED = (
     "The branch is protected, or a rule of the repository refuses the commit. Let no rule restrict branches named "
     "`raggate/**`."
@@ -37,12 +38,10 @@ class Moved(CannotTell):
 
     def __init__(self, branch: str, expected: str | None, actual: str | None, *, hint: str = "") -> None:
         super().__init__(
-            f"the branch {quoted(branch)} moved meanwhile: expected {_named(expected)}, found {_named(actual)}. "
-            "Nothing was written",
+            f"the branch {quoted(branch)} moved meanwhile: expected {(expected or _NONE)[:12]}, "
+            f"found {(actual or _NONE)[:12]}. Nothing was written",
             hint=hint or "Somebody else wrote at the same time. Look at what was written, then start again.",
         )
-        self.expected = expected
-        self.actual = actual
 
 
 def update(
@@ -56,15 +55,9 @@ def update(
 ) -> Committed:
     """Put several files onto a branch in one commit, if the branch is still where it is expected; else raise Moved.
 
-    No author is named, as GitHub signs only what a bot commits in its own name.
-
-    Args:
-        branch: its name without `refs/heads/`.
-        expected_head: full id of the commit it must be at; None when there must be no such branch, which is created.
-        onto: full id of the commit whose other files it has. One that the branch lacks becomes a parent too.
-
-    Returns:
-        The commit; the branch's own when that has these files already and is not a part of `onto`.
+    No author is named, as GitHub signs only what a bot commits in its own name. A branch that is expected to be None is
+    created. The other files are those of the commit `onto`, which becomes a parent too if the branch lacks it. Returns
+    the branch's own commit when that has these files already and is not a part of `onto`.
     """
     standing = expected_head or onto
     if not is_id(onto) or not is_id(standing):
@@ -125,7 +118,8 @@ def _point(repository: Repository, branch: str, expected: str | None, sha: str) 
         if head not in {sha, expected}:
             raise Moved(branch, expected, head) from error
         if head != sha:
-            raise error.with_hint(_REFUSED) from error
+            error.hint = _REFUSED
+            raise
 
 
 def _committed(content: Any, *, changed: bool) -> Committed:
@@ -136,7 +130,3 @@ def _committed(content: Any, *, changed: bool) -> Committed:
         reason=cut(signed.get("reason") or "the server does not say", limit=80),
         changed=changed,
     )
-
-
-def _named(sha: str | None) -> str:
-    return "no such branch" if sha is None else sha[:12]

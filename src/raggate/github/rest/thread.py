@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -37,41 +39,32 @@ class Thread:
         self._number, self._locked = number, locked
         self._comments = f"{repository.path}/issues/comments"
         self._thread = f"{repository.path}/issues/{number}/comments"
-        self._author: tuple[str, str] | None = None
 
-    @property
+    @cached_property
     def author(self) -> tuple[str, str]:
         """Who writes with this token, and the type."""
-        if self._author is None:
-            self._author = author_of(self._github)
-        return self._author
+        return author_of(self._github)
 
     def own(self) -> list[Comment]:
         """List the comments by this token's author whose first line could be raggate's, oldest first."""
         author = self.author
-        comments = (_comment(item) for item in self._github.pages(self._thread))
-        mine = [
-            comment
-            for comment in comments
-            if comment and comment.author == author and comment.body.startswith(_OPENING)
-        ]
+        comments = filter(None, map(_comment, self._github.pages(self._thread)))
+        mine = (each for each in comments if each.author == author and each.body.startswith(_OPENING))
         return sorted(mine, key=lambda comment: comment.id)
 
     def read(self, comment_id: int) -> Comment | None:
         """Read one comment as it is now; None when it is gone."""
-        try:
+        with _unless_gone():
             return self._expected(self._github.get(f"{self._comments}/{comment_id}"))
-        except GitHubError as error:
-            if error.status in _GONE:
-                return None
-            raise
+        return None
 
     def create(self, body: str, find_existing: Callable[[], Comment | None]) -> Comment:
         """Write a comment, once; `find_existing` looks for it when an earlier try may have written it."""
         try:
             made = self._github.send("POST", self._thread, {"body": _checked(body)}, find_existing=find_existing)
         except GitHubError as error:
-            raise self._explained(error) from error
+            self._explain(error)
+            raise
         return made if isinstance(made, Comment) else self._expected(made)
 
     def edit(self, comment_id: int, body: str) -> bool:
@@ -82,25 +75,20 @@ class Thread:
             # what a token may not change can look as if it were not there
             if error.status in _GONE and self.read(comment_id) is None:
                 return False
-            raise self._explained(error) from error
+            self._explain(error)
+            raise
         return True
 
     def remove(self, comment_id: int) -> None:
         """Delete a comment, if it is still there."""
-        try:
+        with _unless_gone():
             self._github.send("DELETE", f"{self._comments}/{comment_id}")
-        except GitHubError as error:
-            if error.status not in _GONE:
-                raise
 
     def react(self, comment_id: int, content: Literal["eyes", "+1", "-1"]) -> None:
         """React to any comment of the conversation, if it is still there. A reaction that is there already stays."""
-        try:
+        with _unless_gone():
             path = f"{self._comments}/{comment_id}/reactions"
             self._github.send("POST", path, {"content": content}, repeatable=True)
-        except GitHubError as error:
-            if error.status not in _GONE:
-                raise
 
     def minimize(self, comment: Comment) -> None:
         """Fold a comment away as resolved."""
@@ -112,15 +100,13 @@ class Thread:
             raise unexpected(f"a comment of pull request {self._number}")
         return comment
 
-    def _explained(self, error: GitHubError) -> GitHubError:
+    def _explain(self, error: GitHubError) -> None:
         # GitHub has no code for either, only words
         if error.status == 403 and (self._locked or "locked" in error.reply):
-            hint = (
+            error.hint = (
                 f"The conversation of pull request {self._number} is locked. Unlock it, or let the token be one of "
                 f"a collaborator. {error.hint}"
-            )
-            return error.with_hint(hint.strip())
-        return error
+            ).strip()
 
 
 def _checked(body: str) -> str:
@@ -142,19 +128,23 @@ def author_of(github: GitHub) -> tuple[str, str]:
     return login, "Bot" if login.endswith("[bot]") else "User"
 
 
-def _author(user: Any) -> tuple[str, str]:
-    login, kind = fields(user).get("login"), fields(user).get("type")
-    return (login, kind) if isinstance(login, str) and isinstance(kind, str) else ("", "")
+@contextmanager
+def _unless_gone() -> Iterator[None]:
+    try:
+        yield
+    except GitHubError as error:
+        if error.status not in _GONE:
+            raise
 
 
 def _comment(item: Any) -> Comment | None:
     if not isinstance(item, dict) or type(item.get("id")) is not int:
         return None
-    node_id, url, body = (item.get(name) for name in ("node_id", "html_url", "body"))
+    user = fields(item.get("user"))
     return Comment(
         id=item["id"],
-        node_id=node_id if isinstance(node_id, str) else "",
-        url=address(url),
-        body=body if isinstance(body, str) else "",
-        author=_author(item.get("user")),
+        node_id=str(item.get("node_id") or ""),
+        url=address(item.get("html_url")),
+        body=str(item.get("body") or ""),
+        author=(str(user.get("login")), str(user.get("type"))),
     )

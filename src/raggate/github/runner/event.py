@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from datetime import datetime
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
-from msgspec import Meta, Struct, ValidationError, convert
+from msgspec import Meta, Struct, ValidationError, convert, field
 
-from raggate.base.dates import stamp
 from raggate.base.errors import UsageError
 from raggate.base.jsonio import parse_object
 from raggate.base.quote import cut
@@ -20,7 +18,7 @@ from raggate.models.publication import Links
 MOST_EVENT_BYTES = 32 << 20
 """GitHub sends no event larger than 25 MB."""
 
-_SHA = r"([0-9a-fA-F]{40}|[0-9a-fA-F]{64})"
+_SHA = r"([0-9a-f]{40}|[0-9a-f]{64})"
 _NAME = r"[a-z][a-z_]{0,63}"
 _REPOSITORY = r"(?!\.\.?/)[A-Za-z0-9._-]{1,100}/(?!\.\.?\Z)[A-Za-z0-9._-]{1,100}"
 _COUNT = r"[1-9][0-9]{0,18}"
@@ -45,30 +43,28 @@ Sha = Annotated[str, Meta(pattern=rf"^{_SHA}\Z")]
 Count = Annotated[int, Meta(ge=1)]
 Line = Annotated[str, Meta(max_length=1024, pattern=r"^[^\n\r\0]*\Z")]
 """A line of foreign text."""
-Moment = Annotated[datetime, Meta(tz=True)]
 
 
 class SourceRun(Struct, frozen=True, kw_only=True):
     """The run whose end started this one. What GitHub does not say, or has deleted, is empty."""
 
-    id: int
-    attempt: int
-    event: str
-    head_sha: str
-    head_branch: str
-    head_repository: str
-    conclusion: str
-    run_started_at: str = ""
-    path: str = ""
+    id: Count
+    attempt: Count = field(name="run_attempt")
+    event: Annotated[str, Meta(pattern=rf"^{_NAME}\Z")]
+    head_sha: Sha
+    head_branch: Line = ""
+    head_repository: str = ""
+    conclusion: Line = ""
+    run_started_at: Line = ""
+    path: Line = ""
 
 
-class WrittenComment(Struct, frozen=True, kw_only=True):
+class WrittenComment(Struct, frozen=True):
     """A comment that was just written on a pull request: anybody's text. A bot's, or an app's, has no author."""
 
     id: int
     number: int
     author: str
-    person: bool
     body: str
 
 
@@ -124,49 +120,44 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
         )
 
 
-class _Repository(Struct):
-    full_name: Line | None = None
-    default_branch: Line | None = None
+class _Repository(Struct, frozen=True):
+    full_name: Line = ""
+    default_branch: Line = ""
 
 
 class _Payload(Struct):
-    """What is looked at in every event. Foreign keys are passed over."""
+    """What is looked at in every event. Foreign keys are passed over; what GitHub leaves empty has its default."""
 
-    repository: _Repository | None = None
+    repository: _Repository = _Repository()
 
 
 class _Side(Struct):
     sha: Sha
-    ref: Line | None = None
-    repo: _Repository | None = None
+    ref: Line = ""
+    repo: _Repository = _Repository()
 
 
 class _Pull(Struct):
     base: _Side
     head: _Side
-    state: Line | None = None
-    number: Count | None = None
+    number: Count
+    state: Line = ""
 
 
 class _OfPull(_Payload, kw_only=True):
     pull_request: _Pull
-    number: Count | None = None
 
     def values(self) -> dict[str, Any]:
         base, head = self.pull_request.base, self.pull_request.head
-        into, origin = (side.repo.full_name if side.repo else None for side in (base, head))
-        number = self.number or self.pull_request.number
-        if number is None:
-            raise UsageError("the event has no number of a pull request")
         return {
-            "number": number,
-            "base": base.sha.lower(),
-            "head": head.sha.lower(),
-            "base_ref": base.ref or "",
-            "head_ref": head.ref or "",
+            "number": self.pull_request.number,
+            "base": base.sha,
+            "head": head.sha,
+            "base_ref": base.ref,
+            "head_ref": head.ref,
             "open": self.pull_request.state == "open",
             # a fork that was deleted has no name any more
-            "from_fork": not origin or into != origin,
+            "from_fork": not head.repo.full_name or base.repo.full_name != head.repo.full_name,
         }
 
 
@@ -183,8 +174,8 @@ class _OfGroup(_Payload, kw_only=True):
     def values(self) -> dict[str, Any]:
         group = self.merge_group
         return {
-            "base": group.base_sha.lower(),
-            "head": group.head_sha.lower(),
+            "base": group.base_sha,
+            "head": group.head_sha,
             "base_ref": group.base_ref.removeprefix("refs/heads/"),
             "head_ref": group.head_ref.removeprefix("refs/heads/"),
         }
@@ -194,46 +185,25 @@ class _Origin(Struct):
     full_name: Annotated[str, Meta(pattern=rf"^{_REPOSITORY}\Z")]
 
 
-class _Run(Struct):
-    id: Count
-    run_attempt: Count
-    event: Annotated[str, Meta(pattern=rf"^{_NAME}\Z")]
-    head_sha: Sha
-    head_branch: Line | None = None
-    head_repository: _Origin | None = None
-    conclusion: Line | None = None
-    run_started_at: Moment | None = None
-    path: Line | None = None
-
-
 class _OfRun(_Payload, kw_only=True):
-    workflow_run: _Run
+    workflow_run: dict[str, Any]
 
     def values(self) -> dict[str, Any]:
         run = self.workflow_run
-        source = SourceRun(
-            id=run.id,
-            attempt=run.run_attempt,
-            event=run.event,
-            head_sha=run.head_sha.lower(),
-            head_branch=run.head_branch or "",
-            head_repository=run.head_repository.full_name if run.head_repository else "",
-            conclusion=run.conclusion or "",
-            run_started_at=stamp(run.run_started_at) if run.run_started_at else "",
-            path=run.path or "",
-        )
-        return {"source_run": source}
+        if (origin := run.get("head_repository")) is not None:
+            run["head_repository"] = _shaped(origin, _Origin).full_name
+        return {"source_run": _shaped(run, SourceRun)}
 
 
-class _User(Struct):
-    login: Line | None = None
-    type: Line | None = None
+class _User(Struct, frozen=True):
+    login: Line = ""
+    type: Line = ""
 
 
 class _Comment(Struct):
     id: Count
-    body: str | None = None
-    user: _User | None = None
+    body: str = ""
+    user: _User = _User()
     performed_via_github_app: Any = None
 
 
@@ -243,7 +213,7 @@ class _Issue(Struct):
 
 
 class _OfComment(_Payload, kw_only=True):
-    action: Line | None = None
+    action: Line = ""
     issue: _Issue | None = None
     comment: _Comment | None = None
 
@@ -252,17 +222,10 @@ class _OfComment(_Payload, kw_only=True):
         comment, issue = self.comment, self.issue
         if self.action != "created" or comment is None or issue is None or not issue.pull_request:
             return {}
-        author = comment.user or _User()
-        login = author.login or ""
-        person = author.type == "User" and not comment.performed_via_github_app and bool(_LOGIN.fullmatch(login))
-        written = WrittenComment(
-            id=comment.id,
-            number=issue.number,
-            author=login if person else "",
-            person=person,
-            body=comment.body or "",
-        )
-        return {"comment": written}
+        author = comment.user
+        person = author.type == "User" and not comment.performed_via_github_app and bool(_LOGIN.fullmatch(author.login))
+        name = author.login if person else ""
+        return {"comment": WrittenComment(comment.id, issue.number, name, comment.body)}
 
 
 _KINDS: Mapping[str, type[_OfPull | _OfGroup | _OfRun | _OfComment]] = {
@@ -271,7 +234,7 @@ _KINDS: Mapping[str, type[_OfPull | _OfGroup | _OfRun | _OfComment]] = {
     "workflow_run": _OfRun,
     "issue_comment": _OfComment,
 }
-P = TypeVar("P", bound=_Payload)
+S = TypeVar("S", bound=Struct)
 
 
 def read(environment: Mapping[str, str]) -> Event:
@@ -295,8 +258,7 @@ def read(environment: Mapping[str, str]) -> Event:
         )
     if name in _REVIEWS:
         name = "pull_request"
-    content, kind = _payload(Path(environment["GITHUB_EVENT_PATH"])), _KINDS.get(name)
-    repository = _shaped(content, _Payload).repository
+    content, kind = _without_nulls(_payload(Path(environment["GITHUB_EVENT_PATH"]))), _KINDS.get(name)
     known: dict[str, Any] = {
         "name": name,
         "repository": environment["GITHUB_REPOSITORY"],
@@ -306,8 +268,8 @@ def read(environment: Mapping[str, str]) -> Event:
         "api_url": environment["GITHUB_API_URL"].rstrip("/"),
         "graphql_url": graphql_url.rstrip("/"),
         "triggering_actor": environment.get("GITHUB_TRIGGERING_ACTOR") or environment.get("GITHUB_ACTOR", ""),
-        "default_branch": (repository.default_branch if repository else None) or "",
-        "head": environment["GITHUB_SHA"].lower(),
+        "default_branch": _shaped(content, _Payload).repository.default_branch,
+        "head": environment["GITHUB_SHA"],
         "head_ref": environment.get("GITHUB_REF", "").removeprefix("refs/heads/"),
     }
     return Event(**(known | (_shaped(content, kind).values() if kind else {})))
@@ -332,7 +294,13 @@ def _payload(path: Path) -> dict[str, Any]:
     return parse_object(data, where)
 
 
-def _shaped(content: dict[str, Any], kind: type[P]) -> P:
+def _without_nulls(value: Any) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_nulls(below) for key, below in value.items() if below is not None}
+
+
+def _shaped(content: Any, kind: type[S]) -> S:
     try:
         return convert(content, kind)
     except ValidationError as error:
