@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -26,20 +26,22 @@ MOST_VERDICT_BYTES = 4 << 20
 """Of a `verdict.json` that is looked at, which is one of a run that measured nothing: a headline and lines of a log."""
 
 _MEASURED_NOTHING = {
-    int(ExitCode.USAGE): ("usage error", "The untrusted run reports a usage error and measured nothing."),
-    int(ExitCode.CANNOT_TELL): ("cannot tell", "The untrusted run reports that it cannot tell and measured nothing."),
-    int(ExitCode.INTERNAL): ("internal error", "The untrusted run reports an internal error and measured nothing."),
-    int(ExitCode.INTERRUPTED): ("interrupted", "The untrusted run reports an interruption and measured nothing."),
+    int(ExitCode.USAGE): "usage error",
+    int(ExitCode.CANNOT_TELL): "cannot tell",
+    int(ExitCode.INTERNAL): "internal error",
+    int(ExitCode.INTERRUPTED): "interrupted",
 }
-_NO_RESULTS = ("cannot tell", "The artifact has no results, and does not say why.")
+"""The ends of a run that measured nothing. A run that claims another one measured nothing either."""
+_NO_RESULTS = "The artifact has no results, and does not say why."
 UPDATE = "Update the branch, so that both are measured by the same files."
 """What to do about a run that the trusted files cannot judge."""
 
 
 def read(files: Mapping[str, bytes], config: Config | None = None) -> Run:
-    """Read the run directory that an artifact holds."""
+    """Read the run directory that an artifact holds; its names are some of `artifacts.FILES`."""
     with scratch_directory() as scratch:
-        artifacts.write_run(files, scratch)
+        for name, content in files.items():
+            (scratch / name).write_bytes(content)
         return run_directory.read(scratch, named=Path(), config=config)
 
 
@@ -50,9 +52,8 @@ class UntrustedRuns:
     not fit the trusted inputs.
     """
 
-    def __init__(self, runs: Iterable[Mapping[str, bytes]], *, why_none: RaggateError | None = None) -> None:
-        self._why_none = why_none
-        self._runs = tuple(runs)
+    def __init__(self, runs: Sequence[Mapping[str, bytes]], *, why_none: RaggateError | None = None) -> None:
+        self._why_none, self._runs = why_none, runs
         self._by_suite: dict[str, list[Mapping[str, bytes]]] = {}
         for files in self._runs:
             self._by_suite.setdefault(_claimed_suite(files), []).append(files)
@@ -69,15 +70,10 @@ class UntrustedRuns:
         if self._why_none is not None:
             raise self._why_none
         runs = self._by_suite.get(suite, [])
-        if len(runs) > 1:
+        if len(runs) != 1:
             raise CannotTell(
-                f"the artifact has {len(runs)} runs of this suite, and nothing says which of them counts",
-                hint="Upload the run directory of one step only.",
-            )
-        if not runs:
-            raise CannotTell(
-                "the artifact has no run of this suite, so there is nothing to judge",
-                hint="The log of the run says why.",
+                f"the artifact has {len(runs) or 'no'} {'runs' if runs else 'run'} of this suite, expected one",
+                hint="Upload the run directory of one step. The log of the run says why there is none.",
             )
         return runs[0]
 
@@ -121,14 +117,13 @@ def without_results(verdict: bytes | None, suite: str) -> RunFailure:
     try:
         claim = _Claim.model_validate_json(_small(verdict or b"{}", "verdict.json"))
     except ValueError:  # pydantic's is one, too
-        claim = _Claim(exit_code=int(ExitCode.CANNOT_TELL), headline="")
-        label, message = _NO_RESULTS
-    else:
-        label, message = _MEASURED_NOTHING.get(claim.exit_code, _NO_RESULTS)
+        claim = _Claim(exit_code=-1, headline="")
+    label = _MEASURED_NOTHING.get(claim.exit_code)
+    message = f"The untrusted run reports: {label}. It measured nothing." if label else _NO_RESULTS
     words = [line for line in (*claim.headline.split("\n"), *claim.log) if line.strip()]
     return RunFailure(
-        label=label,
-        exit_code=claim.exit_code if claim.exit_code in _MEASURED_NOTHING else int(ExitCode.CANNOT_TELL),
+        label=label or "cannot tell",
+        exit_code=claim.exit_code if label else int(ExitCode.CANNOT_TELL),
         lines=(message,),
         log=(ITS_WORDS, *words) if words else (),
         suite=suite,

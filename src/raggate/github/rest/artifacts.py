@@ -13,44 +13,30 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 from msgspec import Struct
 
 from raggate.base.dates import days_between
 from raggate.base.errors import CannotTell
 from raggate.base.files import unzipped
+from raggate.base.jsonio import fields
 from raggate.base.quote import cut, quoted
-from raggate.github.rest.client import GitHubError
 from raggate.github.rest.repository import Repository
 from raggate.pipeline import result_rows
 
 RESULTS, PACKED_RESULTS = result_rows.PLAIN, result_rows.RESULTS
 """The answers of a run: what is packed in the artifact is given unpacked."""
 
-FILES = (
-    "config.json",
-    "golden.jsonl",
-    RESULTS,
-    PACKED_RESULTS,
-    "probes.jsonl",
-    "verdict.json",
-)
+FILES = ("config.json", "golden.jsonl", RESULTS, PACKED_RESULTS, "probes.jsonl", "verdict.json")
 """The names that are taken; nothing else in an artifact is even unpacked."""
-
-MOST_CONFIG_BYTES = 16 << 20
-"""Of `config.json`, which is parsed as a whole: it names each note of the run, at some 150 bytes each."""
-
-MOST_PROBES_BYTES = 64 << 20
-"""Of `probes.jsonl`, whose answers take some 6 KiB each."""
 
 MOST_BYTES = 128 << 20
 MOST_ENTRIES = 5000
 MOST_RATIO = 200
 """The most unpacked bytes for each packed one, in an entry of more than 1 MiB."""
 
-MOST = {"config.json": MOST_CONFIG_BYTES, "probes.jsonl": MOST_PROBES_BYTES}
-"""Bytes that are taken of these files, less than `MOST_BYTES`."""
+MOST = {"config.json": 16 << 20, "probes.jsonl": 64 << 20}
+"""Bytes that are taken of these files, as they are parsed or held as a whole."""
 _RATIO_FROM_BYTES = 1 << 20
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _LOCAL_MARK, _CENTRAL_MARK, _EMPTY_MARK = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
@@ -60,17 +46,8 @@ _NAME = re.compile(r"[^/\\\x00-\x1f\x7f]+(/[^/\\\x00-\x1f\x7f]+)*/?")
 _DRIVE = re.compile(r"[A-Za-z]:")
 _HINT = "raggate reads only a run directory as actions/upload-artifact packed it."
 # whatever zipfile may raise for bytes that are not what it expects
-_BROKEN = (
-    zipfile.BadZipFile,
-    zlib.error,
-    struct.error,
-    RuntimeError,
-    EOFError,
-    OSError,
-    ValueError,
-    LookupError,
-    ArithmeticError,
-)
+_BAD_BYTES = (zipfile.BadZipFile, zlib.error, struct.error, EOFError)
+_BROKEN = (*_BAD_BYTES, RuntimeError, OSError, ValueError, LookupError, ArithmeticError)
 _DIGEST = re.compile(r"sha256:([0-9a-f]{64})", re.IGNORECASE)
 _AGAIN = "Run the workflow again: artifacts are kept for a limited time only."
 
@@ -85,11 +62,6 @@ class Artifact(Struct, frozen=True, kw_only=True):
     expired: object
     digest: object
 
-    @property
-    def label(self) -> str:
-        """What messages call it."""
-        return f"the artifact {quoted(self.name, limit=80)} of run {self.run}"
-
 
 def find(repository: Repository, run: int, name: str, *, since: str = "") -> Artifact | None:
     """Find the newest artifact of a name that a workflow run left; None if it left none.
@@ -98,16 +70,13 @@ def find(repository: Repository, run: int, name: str, *, since: str = "") -> Art
     do.
     """
     path = f"{repository.path}/actions/runs/{run}/artifacts"
-    listed = repository.github.pages(path, key="artifacts", name=name)
+    listed = map(fields, repository.github.pages(path, key="artifacts", name=name))
     # a server that does not know the parameter gives all of them
-    named = [
-        item for item in listed if isinstance(item, dict) and item.get("name") == name and type(item.get("id")) is int
-    ]
-    if since:
-        named = [item for item in named if _not_before(item.get("created_at"), since)]
-    if not named:
+    named = (item for item in listed if item.get("name") == name and type(item.get("id")) is int)
+    counted = (item for item in named if not since or _not_before(item.get("created_at"), since))
+    newest = max(counted, key=lambda item: (str(item.get("created_at") or ""), item["id"]), default=None)
+    if newest is None:
         return None
-    newest = max(named, key=lambda item: (str(item.get("created_at") or ""), item["id"]))
     return Artifact(
         id=newest["id"],
         name=name,
@@ -120,19 +89,13 @@ def find(repository: Repository, run: int, name: str, *, since: str = "") -> Art
 
 def download(repository: Repository, artifact: Artifact) -> tuple[Mapping[str, bytes], ...]:
     """Download an artifact as `find` gave it, and take the run directories from it; see `unpack`."""
-    which = artifact.label
+    which = f"the artifact {quoted(artifact.name, limit=80)} of run {artifact.run}"
     if artifact.expired is not False:
         raise CannotTell(f"{which} has expired", hint=_AGAIN)
     if type(artifact.size) is not int or artifact.size > MOST_BYTES:
         shown = cut(repr(artifact.size), limit=40)
         raise CannotTell(f"{which} is too large: at most {MOST_BYTES} bytes are taken, found {shown}")
-    try:
-        path = f"{repository.path}/actions/artifacts/{artifact.id}/zip"
-        data = repository.github.download(path, limit=MOST_BYTES)
-    except GitHubError as error:
-        if error.status == 410:
-            raise CannotTell(f"{which} has expired", hint=_AGAIN) from error
-        raise
+    data = repository.github.download(f"{repository.path}/actions/artifacts/{artifact.id}/zip", limit=MOST_BYTES)
     _verify(data, artifact.digest, which)
     return unpack(data)
 
@@ -172,16 +135,6 @@ def unpack(data: bytes) -> tuple[Mapping[str, bytes], ...]:
     except _BROKEN as error:
         raise _refusal(f"it is broken ({type(error).__name__}: {cut(error, limit=120)})") from error
     return tuple(_with_results(runs))
-
-
-def write_run(files: Mapping[str, bytes], directory: Path) -> None:
-    """Write files as `unpack` gave them into an empty directory; ValueError for a name that is not one of `FILES`."""
-    strange = sorted(set(files) - set(FILES))
-    if strange:
-        raise ValueError(f"not a file of a run directory: {strange[0]!r}")
-    for name, content in files.items():
-        with (directory / name).open("xb") as stream:
-            stream.write(content)
 
 
 def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
@@ -225,8 +178,7 @@ def _check_places(data: bytes, entries: Sequence[zipfile.ZipInfo], end: int) -> 
 
 def _span(data: bytes, entry: zipfile.ZipInfo) -> tuple[int, int]:
     start = entry.header_offset
-    if not 0 <= start <= len(data) - _LOCAL_HEADER.size:
-        raise zipfile.BadZipFile("an entry lies outside of the archive")
+    # an entry that lies outside of the archive is a struct.error
     mark, name_size, extra_size = _LOCAL_HEADER.unpack_from(data, start)
     if mark != _LOCAL_MARK:
         raise zipfile.BadZipFile("an entry has no header")

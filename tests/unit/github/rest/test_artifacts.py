@@ -9,7 +9,6 @@ import struct
 import time
 import tracemalloc
 import zipfile
-from pathlib import Path
 from unittest import mock
 
 import pytest
@@ -17,7 +16,7 @@ from hypothesis import given, strategies as st
 
 from raggate.base.errors import CannotTell
 from raggate.github.rest import artifacts
-from raggate.github.rest.artifacts import FILES, unpack, write_run
+from raggate.github.rest.artifacts import FILES, unpack
 from tables import each_row
 from tries import tried
 
@@ -168,14 +167,6 @@ def test_names_are_shown_harmlessly() -> None:
     with pytest.raises(CannotTell) as caught:
         unpack(one("\x1b[31m\n::error::x\u202e"))
     assert not {"\x1b", "\n", "\u202e"} & set(caught.value.message)
-
-
-@pytest.mark.parametrize("name", ["../config.json", "x", "/etc/passwd", "config.json/../x"])
-def test_only_known_names_are_written(tmp_path: Path, name: str) -> None:
-    """A name that is not of a run directory is never written, and nothing beside it."""
-    with pytest.raises(ValueError, match="not a file"):
-        write_run({"config.json": b"", name: b"x"}, tmp_path)
-    assert list(tmp_path.iterdir()) == []
 
 
 @tried(80, deadline=2000)
