@@ -144,7 +144,7 @@ def test_what_github_says_of_a_run(stage: Stage, name: str) -> None:
 
 
 LEFT: dict[str, tuple[dict[str, Any] | None, str]] = {
-    "no artifact": (None, "it left no artifact 'raggate-run'"),
+    "no artifact": (None, "its latest attempt left no artifact 'raggate-run'"),
     "expired": ({"expired": True}, "has expired"),
     "another digest": ({"digest": f"sha256:{'0' * 64}"}, "its sha256 digest differs"),
     "no digest": ({"digest": ""}, "has no digest of its artifact 'raggate-run'"),
@@ -210,7 +210,7 @@ def test_an_artifact_of_an_earlier_attempt(stage: Stage) -> None:
     stage.repository.add_run(77, **first, conclusion="failure")
     stage.record["run_started_at"] = "2026-01-04T12:00:00Z"
     stage.wanted["attempt"] = 2
-    stage.refused("its attempt 2 left no artifact 'raggate-run', and those of earlier attempts do not count")
+    stage.refused("its latest attempt left no artifact 'raggate-run'")
 
 
 @pytest.mark.parametrize(("name", "why"), [("verdict.json", "has no results"), ("config.json", "cannot be read")])

@@ -341,19 +341,14 @@ def _report(result: PullRequestResult, change: Change, state: StepState, links: 
     """Put into outputs, log and summary what became of it."""
     commit = result.commit
     state.outputs["pull-request-url"] = result.url
-    alone, target = len(change.files) == 1, cut(change.target)
-    what = "baseline" if alone else f"baselines of {len(change.files)} suites"
-    these = "this baseline" if alone else f"these {what}"
+    what = "baseline" if len(change.files) == 1 else f"baselines of {len(change.files)} suites"
     sentence = {
         "created": f"A pull request proposes the {what}",
-        "updated": f"The open pull request proposes {these} now",
-        "unchanged": f"The open pull request proposes {these} already",
-        "nothing": f"The {what} on {target} {'is this one' if alone else 'are these'} already: nothing was written",
+        "updated": f"The open pull request now proposes the {what}",
+        "unchanged": f"The open pull request already proposes the {what}",
+        "nothing": f"{cut(change.target)} already has the {what}: nothing was written",
     }[result.state]
-    for line in (f"{sentence}{': ' + result.url if result.url else ''}", *result.notes):
-        console.say(line)
+    console.say(f"{sentence}{': ' + result.url if result.url else ''}")
     if commit is not None and not commit.verified:
         steps.warn("the commit is not verified", f"GitHub did not sign {commit.sha[:12]}: {commit.reason}")
-    notes = [safe(note, limit=500, middle=True) for note in result.notes]
-    lines = [link(safe(sentence), result.url, links) + ".", *notes]
-    state.summary = "> [!NOTE]\n" + "<br>\n".join(f"> {line}" for line in lines) + "\n\n"
+    state.summary = f"> [!NOTE]\n> {link(safe(sentence), result.url, links)}.\n\n"

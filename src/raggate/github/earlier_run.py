@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct
@@ -29,7 +30,7 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import find
 from raggate.inputs.trusted import Inputs
-from raggate.models.comparison import GoldenChanges, NoteChange
+from raggate.models.golden import Golden
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
 
@@ -42,7 +43,6 @@ MOST_DAYS = 14
 """The age of the oldest run that is taken."""
 
 _QUEUE = "gh-readonly-queue"
-_SAME = MEASURE_AGAIN
 _AGAIN = "Promote without `run-id` to measure the head of the branch, or name a run of that branch."
 
 
@@ -77,8 +77,8 @@ def download(repository: Repository, selector: RunSelector) -> Downloaded:
     _check_outcome(record, selector)
     _check_commit(repository, record, selector)
     artifact = _artifact(repository, record, selector)
-    runs_in_it = artifacts.download(repository, artifact)
-    return Downloaded(selector=selector, record=record, artifact=artifact, runs=runs_in_it)
+    runs = artifacts.download(repository, artifact)
+    return Downloaded(selector=selector, record=record, artifact=artifact, runs=runs)
 
 
 def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
@@ -112,54 +112,38 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
             shown = (
                 wording.some(names) if names else f"expected {cut(expected, limit=80)}, found {cut(value, limit=80)}"
             )
-            raise CannotTell(f"{which} cannot become the baseline: {what}: {shown}", hint=MEASURE_AGAIN)
+            raise _refused(which, f"{what}: {shown}", MEASURE_AGAIN)
     checkout = run.provenance.checkout
     if checkout.commit != commit:
-        raise CannotTell(
-            f"{which} cannot become the baseline: it measured a checkout of "
-            f"{cut(checkout.commit, limit=12)}, expected {commit[:12]}",
-            hint=MEASURE_AGAIN,
-        )
+        found = cut(checkout.commit, limit=12)
+        raise _refused(which, f"it measured a checkout of {found}, expected {commit[:12]}", MEASURE_AGAIN)
     if checkout.dirty is not False:
-        raise CannotTell(
-            f"{which} cannot become the baseline: files of its checkout had been changed",
-            hint=UNCHANGED,
-        )
+        raise _refused(which, "files of its checkout had been changed", UNCHANGED)
 
 
 def _measured_by(run: Run, inputs: Inputs) -> Iterator[tuple[str, object, object, Callable[[], Iterable[str]]]]:
     """Yield what must be the same: what to say of a difference, both sides, and the names of what changed."""
-    golden, notes = run.fingerprint.get("golden"), run.fingerprint.get("notes")
+    golden, notes = run.fingerprint.get("golden"), fields(run.fingerprint.get("notes"))
     own = run.config if isinstance(run.config, Config) else None
-    yield "it is of another suite", run.suite, inputs.config.suite, tuple
-    yield (
-        "the branch has other questions now",
-        golden,
-        inputs.golden.hash,
-        lambda: _cases(golden_changes(run.golden, inputs.golden)),
-    )
+    now = inputs.config
+    yield "it is of another suite", run.suite, now.suite, tuple
+    cases = partial(_cases, run.golden, inputs.golden)
+    yield "the branch has other questions now", golden, inputs.golden.hash, cases
     yield "its questions do not match the golden set that it names", run.golden.hash, inputs.golden.hash, tuple
-    yield (
-        "the branch has other notes now",
-        run.fingerprint.get("vault"),
-        inputs.vault.hash,
-        lambda: _notes(note_changes(notes if isinstance(notes, dict) else {}, inputs.vault.notes)),
-    )
-    yield (
-        "the branch has another configuration now",
-        own and configuration_hash(own),
-        configuration_hash(inputs.config),
-        lambda: _sections(own, inputs.config),
-    )
+    vault = run.fingerprint.get("vault")
+    yield "the branch has other notes now", vault, inputs.vault.hash, partial(_notes, notes, inputs.vault.notes)
+    hashed = own and configuration_hash(own)
+    yield "the branch has another configuration now", hashed, configuration_hash(now), partial(_sections, own, now)
 
 
-def _cases(changes: GoldenChanges) -> Iterator[str]:
+def _cases(before: Golden, now: Golden) -> Iterator[str]:
+    changes = golden_changes(before, now)
     for how, names in (("added", changes.added), ("removed", changes.removed), ("changed", changes.relabelled)):
         yield from (f"{how} {cut(name, limit=80)}" for name in names)
 
 
-def _notes(changes: Sequence[NoteChange]) -> Iterator[str]:
-    return (cut(change, limit=80) for change in changes)
+def _notes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    return (cut(change, limit=80) for change in note_changes(before, now))
 
 
 def _sections(before: Config | None, now: Config) -> Iterator[str]:
@@ -179,10 +163,7 @@ def configuration_hash(settings: Config) -> str:
 
 
 def image_of(run: Run) -> str:
-    """Return the container image of the API: as the engine knew it, or as the configuration names it by digest.
-
-    Empty when neither is known, as in run directories of earlier versions.
-    """
+    """Return the API's image: as the engine knew it, or as the configuration names it by digest; empty for neither."""
     if run.provenance.api_image:
         return run.provenance.api_image
     container = run.config.api.container if isinstance(run.config, Config) else None
@@ -207,8 +188,9 @@ def _record(repository: Repository, selector: RunSelector) -> dict[str, Any]:
 
 def _check_origin(record: Mapping[str, Any], selector: RunSelector, home: str) -> None:
     """Check where the run comes from: the repository itself, an event that may be promoted, and the target branch."""
-    if _full_name(record.get("repository")).lower() != home:
-        raise _refusal(selector, f"it belongs to another repository: {quoted(_full_name(record.get('repository')))}")
+    repository = _full_name(record.get("repository"))
+    if repository.lower() != home:
+        raise _refusal(selector, f"it belongs to another repository: {quoted(repository)}")
     origin = _full_name(record.get("head_repository"))
     if origin.lower() != home:
         shown = quoted(origin) if origin else "a repository that was deleted"
@@ -240,16 +222,13 @@ def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
     if record.get("status") != "completed":
         raise _refusal(selector, f"it has not ended: it is {quoted(record.get('status'), limit=40)}")
     if record.get("conclusion") != "success":
-        raise _refusal(
-            selector,
-            f"it ended with {quoted(record.get('conclusion'), limit=40)}, not with 'success'",
-            hint=_AGAIN,
-        )
+        ended = quoted(record.get("conclusion"), limit=40)
+        raise _refusal(selector, f"it ended with {ended}, not with 'success'", hint=_AGAIN)
     begun = record.get("run_started_at") or record.get("created_at")
     age = days_between(begun, selector.now)
     if age is None or age > MOST_DAYS:
         shown = "of unknown age" if age is None else f"{fixed(age, 1)} days old"
-        raise _refusal(selector, f"it is {shown}, and at most {MOST_DAYS} days are allowed", hint=_SAME)
+        raise _refusal(selector, f"it is {shown}, and at most {MOST_DAYS} days are allowed", hint=MEASURE_AGAIN)
 
 
 def _check_commit(repository: Repository, record: Mapping[str, Any], selector: RunSelector) -> None:
@@ -268,31 +247,24 @@ def _check_commit(repository: Repository, record: Mapping[str, Any], selector: R
         raise _refusal(
             selector,
             f"its workflow {quoted(selector.workflow)} differs from the one that {cut(selector.target)} has now",
-            hint=_SAME,
+            hint=MEASURE_AGAIN,
         )
 
 
 def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSelector) -> Artifact:
     """Find the artifact of the latest attempt. The run still has those of earlier ones, whatever they ended with."""
-    latest = pulls.attempt_of(record)
-    since = str(record.get("run_started_at") or "")
-    if not since and latest > 1:
-        raise _refusal(selector, f"GitHub does not say when its attempt {latest} began", hint=_SAME)
-    name = quoted(selector.artifact)
-    artifact = artifacts.find(repository, selector.run, selector.artifact, since=since)
-    if artifact is None and latest > 1:
-        raise _refusal(
-            selector,
-            f"its attempt {latest} left no artifact {name}, and those of earlier attempts do not count",
-            hint=f"Run all jobs of the workflow again, not only those that failed. {_AGAIN}",
-        )
+    since, name = str(record.get("run_started_at") or ""), quoted(selector.artifact)
+    # without the time only the first attempt is known to have left what there is
+    known = since or pulls.attempt_of(record) == 1
+    artifact = artifacts.find(repository, selector.run, selector.artifact, since=since) if known else None
     if artifact is None:
-        raise _refusal(selector, f"it left no artifact {name}", hint=_AGAIN)
+        hint = f"Those of earlier attempts do not count: run all jobs again, not only those that failed. {_AGAIN}"
+        raise _refusal(selector, f"its latest attempt left no artifact {name}", hint=hint)
     if not artifact.digest:
         raise _refusal(
             selector,
             f"GitHub has no digest of its artifact {name}, so the download cannot be verified",
-            hint=f"Older versions of GitHub Enterprise Server and of actions/upload-artifact record none. {_SAME}",
+            hint=f"Older versions of GitHub and of actions/upload-artifact record none. {MEASURE_AGAIN}",
         )
     return artifact
 
@@ -311,4 +283,8 @@ def _full_name(repository: object) -> str:
 
 
 def _refusal(selector: RunSelector, why: str, *, hint: str = "") -> CannotTell:
-    return CannotTell(f"workflow run {selector.run} cannot become the baseline: {why}", hint=hint)
+    return _refused(f"workflow run {selector.run}", why, hint)
+
+
+def _refused(which: str, why: str, hint: str) -> CannotTell:
+    return CannotTell(f"{which} cannot become the baseline: {why}", hint=hint)

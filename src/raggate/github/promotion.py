@@ -48,14 +48,9 @@ class Change(Struct, frozen=True, kw_only=True):
     message: str
     body: Callable[[Committed], str]
 
-    @property
-    def contents(self) -> dict[str, bytes]:
-        """The new contents, by path; also of a file that stays, which a branch may have otherwise."""
-        return {file.path: file.data for file in self.files}
-
 
 class PullRequestResult(Struct, frozen=True, kw_only=True):
-    """What became of a change, and what a reader should know of it, one sentence each.
+    """What became of a change.
 
     The state `unchanged` says that the pull request stood there already, `nothing` that the target has these files.
     """
@@ -63,7 +58,6 @@ class PullRequestResult(Struct, frozen=True, kw_only=True):
     state: Literal["created", "updated", "unchanged", "nothing"]
     url: str = ""
     commit: Committed | None = None
-    notes: tuple[str, ...] = ()
 
 
 def branch_of(suites: Sequence[str]) -> str:
@@ -83,23 +77,29 @@ def branch_of(suites: Sequence[str]) -> str:
 
 def propose(repository: Repository, change: Change) -> PullRequestResult:
     """Propose baselines by a pull request: a new one, or the one that is open. Moved if another promotion wrote too."""
-    head, notes = _verified_head(repository, change)
+    head = _verified_head(repository, change)
     if all(file.present == file.data for file in change.files):
-        return PullRequestResult(state="nothing", notes=notes)
+        return PullRequestResult(state="nothing")
     opened = _open_pull(repository, change)
-    standing = repository.head_of(change.branch)
     commit = commits.update(
         repository,
         branch=change.branch,
-        expected_head=standing,
+        expected_head=repository.head_of(change.branch),
         onto=head,
-        files=change.contents,
+        files={file.path: file.data for file in change.files},
         message=f"{change.title}\n\n{change.message}\n",
     )
-    return _in_pull_request(repository, change, commit, opened, notes)
+    body = change.body(commit)
+    pull = _rewrite(repository, change, commit, opened["number"], body) if opened else None
+    state: Literal["created", "unchanged", "updated"] = "created"
+    if opened and pull:
+        same = (opened.get("title"), opened.get("body")) == (change.title, body) and not commit.changed
+        state = "unchanged" if same else "updated"
+    pull = pull or _create(repository, change, body)
+    return PullRequestResult(state=state, url=address(pull.get("html_url")), commit=commit)
 
 
-def _verified_head(repository: Repository, change: Change) -> tuple[str, tuple[str, ...]]:
+def _verified_head(repository: Repository, change: Change) -> str:
     """Return the head of the target, whose files have to be the ones that the change was computed against."""
     head = repository.head_of(change.target)
     if head is None:
@@ -114,31 +114,7 @@ def _verified_head(repository: Repository, change: Change) -> tuple[str, tuple[s
                 f"differs from {change.head[:12]}, where this promotion began. Nothing was written",
                 hint=_AGAIN,
             )
-    if head == change.head:
-        return head, ()
-    note = (
-        f"{change.target} moved from {change.head[:12]} to {head[:12]} meanwhile, and has the same baseline. "
-        "The proposal is based on the new commit."
-    )
-    return head, (note,)
-
-
-def _in_pull_request(
-    repository: Repository,
-    change: Change,
-    commit: Committed,
-    opened: dict[str, Any] | None,
-    notes: tuple[str, ...],
-) -> PullRequestResult:
-    body = change.body(commit)
-    if opened is not None:
-        pull = _rewrite(repository, change, commit, opened["number"], body)
-        if pull is not None:
-            same = (opened.get("title"), opened.get("body")) == (change.title, body) and not commit.changed
-            state: Literal["unchanged", "updated"] = "unchanged" if same else "updated"
-            return PullRequestResult(state=state, url=address(pull.get("html_url")), commit=commit, notes=notes)
-        notes = (*notes, f"Pull request {opened['number']} was closed meanwhile, so there is a new one.")
-    return _create(repository, change, commit, body, notes)
+    return head
 
 
 def _rewrite(
@@ -160,28 +136,21 @@ def _rewrite(
     return _pull(repository.github.send("PATCH", path, {"title": change.title, "body": body}))
 
 
-def _create(
-    repository: Repository, change: Change, commit: Committed, body: str, notes: tuple[str, ...]
-) -> PullRequestResult:
+def _create(repository: Repository, change: Change, body: str) -> dict[str, Any]:
     path = f"{repository.path}/pulls"
     content = {"title": change.title, "head": change.branch, "base": change.target, "body": body}
-    pull = repository.github.send("POST", path, content, find_existing=lambda: _open_pull(repository, change))
-    return PullRequestResult(state="created", url=address(_pull(pull).get("html_url")), commit=commit, notes=notes)
+    return _pull(repository.github.send("POST", path, content, find_existing=lambda: _open_pull(repository, change)))
 
 
 def _open_pull(repository: Repository, change: Change) -> dict[str, Any] | None:
-    owner = repository.name.partition("/")[0]
-    pulls = repository.github.pages(
-        f"{repository.path}/pulls", state="open", head=f"{owner}:{change.branch}", base=change.target
-    )
-    return next((pull for pull in map(fields, pulls) if _from_here(pull, repository, change)), None)
-
-
-def _from_here(pull: dict[str, Any], repository: Repository, change: Change) -> bool:
-    head, base = fields(pull.get("head")), fields(pull.get("base"))
-    same = str(fields(head.get("repo")).get("full_name")).lower() == repository.name.lower()
-    expected = (change.branch, change.target)
-    return same and (head.get("ref"), base.get("ref")) == expected and type(pull.get("number")) is int
+    named = f"{repository.name.partition('/')[0]}:{change.branch}"
+    listed = repository.github.pages(f"{repository.path}/pulls", state="open", head=named, base=change.target)
+    for pull in map(fields, listed):
+        head, base = fields(pull.get("head")), fields(pull.get("base"))
+        same = str(fields(head.get("repo")).get("full_name")).lower() == repository.name.lower()
+        if same and (head.get("ref"), base.get("ref")) == (change.branch, change.target):
+            return _pull(pull)
+    return None
 
 
 def _pull(answer: Any) -> dict[str, Any]:
