@@ -6,7 +6,7 @@ The comment is hostile text. `parse` alone reads it, and no part of it gets into
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
@@ -26,7 +26,6 @@ from raggate.github.rest.thread import Comment, Thread
 from raggate.github.runner.event import SourceRun
 from raggate.inputs import sources, suite_list
 from raggate.models.publication import Links
-from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Review
 from raggate.reports import one_question
 from raggate.reports.parts.markup import commit_link, inert, link, listed
@@ -57,12 +56,6 @@ class Command(Struct, frozen=True, kw_only=True):
     argument: str = ""
 
 
-class Unclear(Struct, frozen=True, kw_only=True):
-    """A comment that is addressed to raggate and is no command. `why` is a sentence without foreign text."""
-
-    why: str
-
-
 class Reply(Struct, frozen=True, kw_only=True):
     """What came of a command. `text` is Markdown in which nothing foreign is live; `done` is whether it was done."""
 
@@ -79,11 +72,7 @@ class Response(Struct, frozen=True):
 
 
 def respond(repository: Repository, gate: ForkRun, *, token: str) -> Response:
-    """Do what a comment asks for, and answer it, unless that was done before.
-
-    Args:
-        token: which must stand in nothing that is shown.
-    """
+    """Do what a comment asks for, and answer it, unless that was done before. The token is shown nowhere."""
     if gate.event.name != "issue_comment":
         raise UsageError(
             f"`command: respond` needs the event issue_comment, found {gate.event.name}",
@@ -115,9 +104,9 @@ def respond(repository: Repository, gate: ForkRun, *, token: str) -> Response:
     return Response(message=_DONE if reply.done else _NOT_DONE, code=int(code), url=made.url)
 
 
-def _carry_out(repository: Repository, gate: ForkRun, number: int, command: Command | Unclear) -> Reply:
-    if isinstance(command, Unclear):
-        return _usage(command.why)
+def _carry_out(repository: Repository, gate: ForkRun, number: int, command: Command | str) -> Reply:
+    if isinstance(command, str):
+        return _usage(command)
     if command.name == "help":
         return _usage()
     pull = pulls.find(repository, number)
@@ -139,30 +128,25 @@ def _mark(comment: int) -> str:
     return f"<!-- raggate:reply {comment} -->"
 
 
-def parse(body: str) -> Command | Unclear | None:
-    """Read a comment.
+def parse(body: str) -> Command | str | None:
+    """Read a comment. Returns the command, or a sentence that says why it is none; None if it asks for nothing.
 
     A command is the whole comment, one line of at most `MOST_CHARACTERS` printable characters with spaces between
     words: whoever reads it sees all that it does.
-
-    Returns:
-        The command; why there is none; None for a comment that is not addressed to raggate.
     """
     if not _ADDRESSED.match(body):
         return None
     text = body.rstrip(" \t\r\n")
     if text == _ADDRESS:
         return Command(name="help")
-    if len(text) > MOST_CHARACTERS:
-        return Unclear(why=f"A command has at most {MOST_CHARACTERS} characters.")
-    if not text.isprintable():
-        return Unclear(why="Write the command alone, on one line of printable characters.")
+    if len(text) > MOST_CHARACTERS or not text.isprintable():
+        return f"Write the command alone, on one line of at most {MOST_CHARACTERS} printable characters."
     match = _COMMAND.fullmatch(text)
     if match is None or match[1] not in TAKES:
-        return Unclear(why="There is no such command.")
+        return "There is no such command."
     name, argument = match[1], match[2] or ""
     if bool(argument) != bool(TAKES[name]):
-        return Unclear(why=f"Write nothing after `{name}`." if argument else f"`{name}` needs the id of a question.")
+        return f"Write nothing after `{name}`." if argument else f"`{name}` needs the id of a question."
     return Command(name=name, argument=argument)
 
 
@@ -192,14 +176,11 @@ def _choose(repository: Repository, gate: ForkRun, pull: Pull, command: Command)
     elif len(suites) == 1:
         (suite,), argument = suites.values(), command.argument
     else:
-        return _unclear_suite(command, list(suites))
+        names = [*suites]
+        example = f"{_ADDRESS} {command.name} {inert(names[0], limit=80)}: {TAKES[command.name]}"
+        known = listed(names, most=_MOST_SUITES)
+        return Reply(text=f"Which suite do you mean? Begin with its name: {known}. For example: {example}")
     return gate.of_suite(suite.config, matched=suite.matched), argument
-
-
-def _unclear_suite(command: Command, names: Sequence[str]) -> Reply:
-    example = f"{_ADDRESS} {command.name} {inert(names[0], limit=80)}: {TAKES[command.name]}"
-    known = listed(names, most=_MOST_SUITES)
-    return Reply(text=f"Which suite do you mean? Begin with its name: {known}. For example: {example}")
 
 
 def _recheck(repository: Repository, pull: Pull, workflow: str, links: Links) -> Reply:
@@ -234,7 +215,10 @@ def _explain(repository: Repository, gate: ForkRun, pull: Pull, case_id: str, li
     outcome = fork_comment.evaluate(repository, replace(gate, event=event), pull)
     where = f"{head}, {name}"
     if outcome.review is None:
-        return _without_review(outcome, where)
+        reason = outcome.reason
+        lines = [f"There is no verdict for {where}, so no question can be explained:"]
+        lines += [inert(text, limit=600, middle=True) for text in (*reason.lines[:3], reason.hint) if text]
+        return Reply(text="\n\n".join(lines))
     return of_question(outcome.review, case_id, where, replace(links, prefix=gate.prefix))
 
 
@@ -250,13 +234,6 @@ def _source(record: Mapping[str, Any], pull: Pull) -> SourceRun:
         run_started_at=str(record.get("run_started_at") or ""),
         path=str(record.get("path") or ""),
     )
-
-
-def _without_review(outcome: SuiteOutcome, where: str) -> Reply:
-    reason = outcome.reason
-    lines = [f"There is no verdict for {where}, so no question can be explained:"]
-    lines += [inert(text, limit=600, middle=True) for text in (*reason.lines[:3], reason.hint) if text]
-    return Reply(text="\n\n".join(lines))
 
 
 def of_question(review: Review, case_id: str, where: str, links: Links) -> Reply:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from raggate.github.commands import MOST_CHARACTERS, TAKES, Command, Unclear, parse
+from raggate.github.commands import MOST_CHARACTERS, TAKES, Command, parse
 from tables import each_row
+
+ALONE = f"Write the command alone, on one line of at most {MOST_CHARACTERS} printable characters."
 
 
 @each_row(
@@ -50,18 +52,16 @@ def test_a_comment_for_somebody_else(body: str) -> None:
         ("/raggate recheck; rm -rf /", "There is no such command."),
         ("/raggate recheck $(id)", "Write nothing after `recheck`."),
         ("/raggate explain", "`explain` needs the id of a question."),
-        ("/raggate\trecheck", "Write the command alone, on one line of printable characters."),
-        ("/raggate recheck\n/raggate help", "Write the command alone, on one line of printable characters."),
-        ("/raggate re\u200bcheck", "Write the command alone, on one line of printable characters."),
-        ("/raggate \u202erecheck", "Write the command alone, on one line of printable characters."),
-        ("/raggate " + "x" * MOST_CHARACTERS, f"A command has at most {MOST_CHARACTERS} characters."),
+        ("/raggate\trecheck", ALONE),
+        ("/raggate recheck\n/raggate help", ALONE),
+        ("/raggate re\u200bcheck", ALONE),
+        ("/raggate \u202erecheck", ALONE),
+        ("/raggate " + "x" * MOST_CHARACTERS, ALONE),
     ],
 )
 def test_what_is_no_command(body: str, why: str) -> None:
     """A comment for raggate that is none of the commands to the letter does nothing and says why."""
-    answer = parse(body)
-    assert isinstance(answer, Unclear)
-    assert answer.why.startswith(why)
+    assert parse(body) == why
 
 
 @given(st.text(max_size=60).map("/raggate {}".format) | st.text(max_size=20).map("/raggate recheck{}".format))
@@ -72,5 +72,5 @@ def test_no_text_gets_through(body: str) -> None:
         assert answer.name in TAKES
         assert answer.argument.isprintable()
         assert bool(answer.argument) == bool(TAKES[answer.name])
-    elif isinstance(answer, Unclear):
-        assert answer.why.isascii()
+    elif answer is not None:
+        assert answer.isascii()
