@@ -41,6 +41,7 @@ MOST_REST_BYTES = 64 << 20
 MOST_CASE_BYTES = 1 << 20
 """Bytes of a case; one with ten chunks has some 2,300."""
 _POINT_ZERO = re.compile(rb"\.0(?=[,\]}])")
+_SPREAD = 3
 SCORE_DECIMALS = 6
 """Decimals of the API's scores: there are thirty a case."""
 _Rank = Annotated[int, Meta(ge=1)]
@@ -62,7 +63,7 @@ def laid_out(stored: Mapping[str, Any], cases: Iterable[Mapping[str, Any]]) -> b
             rows = b"\n    " + b",\n    ".join(lines) + b"\n  " if lines else b""
             document += b'  "cases": [%b]' % rows
         else:
-            document += f"  {dumps(key).decode()}: {_lines(signed[key], 1, spread=3)}".encode()
+            document += f"  {dumps(key).decode()}: {_lines(signed[key], 1)}".encode()
         between = b",\n"
     document += b"\n}\n"
     return bytes(document)
@@ -73,21 +74,18 @@ def in_order(cases: Iterable[CaseScore]) -> list[CaseScore]:
     return sorted(cases, key=lambda case: (case.mode, case.case_id))
 
 
-def _lines(value: Any, depth: int, *, spread: int) -> str:
-    """Lay JSON out with sorted keys: containers above `spread` levels one entry a line, those below on one line."""
-    if depth >= spread or not value or not isinstance(value, dict | list):
+def _lines(value: Any, depth: int) -> str:
+    """Lay JSON out with sorted keys: containers of the first levels one entry a line, those below on one line."""
+    if depth >= _SPREAD or not value or not isinstance(value, dict | list):
         return dumps(value).decode()
-    inner = "  " * (depth + 1)
+    margin, ends = "  " * depth, "{}"
     if isinstance(value, list):
         # items of a list are the smallest thing a diff should show
-        entries = [f"{inner}{dumps(item).decode()}" for item in value]
-        opening, closing = "[", "]"
+        entries, ends = [dumps(item).decode() for item in value], "[]"
     else:
-        entries = [
-            f"{inner}{dumps(key).decode()}: {_lines(value[key], depth + 1, spread=spread)}" for key in sorted(value)
-        ]
-        opening, closing = "{", "}"
-    return f"{opening}\n" + ",\n".join(entries) + f"\n{'  ' * depth}{closing}"
+        entries = [f"{dumps(key).decode()}: {_lines(value[key], depth + 1)}" for key in sorted(value)]
+    lines = ",\n".join(f"{margin}  {entry}" for entry in entries)
+    return f"{ends[0]}\n{lines}\n{margin}{ends[1]}"
 
 
 class _Entry(Struct, frozen=True, array_like=True, forbid_unknown_fields=True):
@@ -177,9 +175,6 @@ def read(
     """Read a baseline file, or a bare metrics file, which has only means to compare.
 
     Cases are parsed one by one: all of them at once take ten times the file.
-
-    Raises:
-        FileError: when the file is damaged, from another version, or none of these.
     """
     if len(document) > MOST_BYTES:
         raise FileError(source, f"larger than {MOST_BYTES} bytes", hint=_REPAIR)
@@ -189,18 +184,17 @@ def read(
         reshape = system.bare_metrics if system is not None else None
         bare = content if reshape is None else reshape(content, source, beside)
         return _read_bare(bare, source, directions, system)
-    if content.get("schema") != SCHEMA:
-        other = content.get("schema")
-        if isinstance(other, str) and other.startswith("raggate/baseline/"):
-            raise FileError(source, jsonio.schema_problem(other, SCHEMA) or "", hint=_REPAIR)
-        raise FileError(source, _not_one(), hint=_REPAIR)
+    other = content.get("schema")
+    if other != SCHEMA:
+        ours = isinstance(other, str) and other.startswith("raggate/baseline/")
+        raise FileError(source, (ours and jsonio.schema_problem(other, SCHEMA)) or _not_one(), hint=_REPAIR)
     try:
         stored = convert(content, _Stored)
     except ValidationError as error:
         raise FileError(source, f"damaged at {first_problem(error, whole='the top')}", hint=_REPAIR) from None
     scores: list[CaseScore] = []
     own = digest(content, _case_of_each(cases, scores, source))
-    if problem := _edited(content, scores, own, rest):
+    if problem := next(_edits(content, scores, own, rest), None):
         raise FileError(source, problem, hint=_WHOLE)
     return Baseline(
         source=source,
@@ -289,40 +283,35 @@ def _digested(document: bytes) -> bytes:
     return _POINT_ZERO.sub(b"", document)
 
 
-def _doubled(document: bytes) -> str | None:
+def _doubled(document: bytes) -> str:
     try:
         refuse_twice(document)
     except ValueError as error:
         return f"changed by hand: {error}"
-    return None
+    return ""
 
 
-def _edited(content: Mapping[str, Any], cases: Sequence[CaseScore], own: str, rest: bytes) -> str | None:
-    """Return what is wrong with a baseline whose layout is right: its digest, means and counts must be its own."""
-    if (twice := _doubled(rest)) is not None:
-        return twice
+def _edits(content: Mapping[str, Any], cases: Sequence[CaseScore], own: str, rest: bytes) -> Iterator[str]:
+    """Yield what is wrong with a baseline whose layout is right: its digest, means and counts must be its own."""
+    if twice := _doubled(rest):
+        yield twice
     if content["digest"] != own:
-        return "changed by hand: its digest is not that of its content"
-    contradiction = next(_contradictions(content, cases), None)
-    return None if contradiction is None else f"damaged at {contradiction}"
-
-
-def _contradictions(content: Mapping[str, Any], cases: Sequence[CaseScore]) -> Iterator[str]:
+        yield "changed by hand: its digest is not that of its content"
     members: dict[tuple[str, str], list[Values]] = {}
     seen: set[Key] = set()
     for case in cases:
         # a merge of two baselines can leave both lines
         if (case.mode, case.case_id) in seen:
-            yield f"cases: {quoted(case.case_id)} ({cut(case.mode)}) occurs twice"
+            yield f"damaged at cases: {quoted(case.case_id)} ({cut(case.mode)}) occurs twice"
         seen.add((case.mode, case.case_id))
         for name in dict.fromkeys(case.slices):
             members.setdefault((case.mode, name), []).append(case.values)
     counts = {(mode, name): n for mode, numbers in content["counts"].items() for name, n in numbers.items()}
     for place in sorted({*counts, *members}):
-        told, own = counts.get(place, 0), len(members.get(place, ()))
-        if told != own:
-            yield f"{cut('.'.join(('counts', *place)))}: says {told}, but there are {own} such questions"
-    yield from _wrong_means(content["aggregates"], members)
+        told, n = counts.get(place, 0), len(members.get(place, ()))
+        if told != n:
+            yield f"damaged at {cut('.'.join(('counts', *place)))}: says {told}, but there are {n} such questions"
+    yield from (f"damaged at {problem}" for problem in _wrong_means(content["aggregates"], members))
 
 
 def _wrong_means(aggregates: Mapping[str, Any], members: Mapping[tuple[str, str], Sequence[Values]]) -> Iterator[str]:

@@ -33,11 +33,7 @@ def separate(run: Run) -> list[Run]:
 
 
 def alarms_by_policy(runs: Sequence[Run], gate: Gate) -> tuple[dict[str, int], int]:
-    """Compare each of some equal runs with each other one, under each policy.
-
-    Returns:
-        By policy in how many of the comparisons there is a regression, and how many comparisons there are.
-    """
+    """Compare each equal run with each other one; return by policy how many are red, and how many there are."""
     scored = [(run, score.score(run, run.config.score.k)) for run in runs]
     pairs = [*permutations(scored, 2)]
     counts = dict.fromkeys(POLICIES, 0)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import itemgetter
 
 from raggate.base import dates
 from raggate.base.numbers import counted, fixed, number_in, percent
@@ -11,7 +10,7 @@ from raggate.config.gate_settings import STALE_AFTER_DAYS, Gate
 from raggate.gate import completeness, reach, wording
 from raggate.gate.causes import index_change
 from raggate.models.baseline import Baseline
-from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.comparison import Comparison
 from raggate.models.metric_names import ABSTENTION_ACCURACY, CONTEXT_CHARS, depth, family
 from raggate.models.provenance import IN_PROCESS, notes_of
 from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Scorecard, mostly
@@ -63,18 +62,17 @@ def of_baseline(comparison: Comparison, gate: Gate, started: str) -> Iterator[Re
     yield from index_change.chunks(comparison, whole=True)
     if comparison.vault_changes and gate.on_vault_change == "warn":
         yield completeness.other_vault(comparison)
-    if changed := "; ".join(_changed(comparison, comparison.golden)):
+    if changed := "; ".join(_changed(comparison)):
         yield Reason("golden-changed", f"the golden set changed since the baseline: {changed}")
     baseline = comparison.baseline
     if baseline is not None and baseline.restate is not None and comparison.deltas:
-        whose = baseline.provenance["means_of"]
-        message = (
-            f"the baseline's means follow the definitions of {whose}, so this run is compared by the same definitions"
-        )
+        whose = f"the definitions of {baseline.provenance['means_of']}"
+        message = f"the baseline's means follow {whose}, so this run is compared by the same definitions"
         yield Reason("other-definitions", message)
 
 
-def _changed(comparison: Comparison, golden: GoldenChanges) -> Iterator[str]:
+def _changed(comparison: Comparison) -> Iterator[str]:
+    golden = comparison.golden
     parts = {
         "not in the baseline yet": _outcomes(comparison, golden.added),
         "relabelled, so not compared one by one": golden.relabelled,
@@ -126,36 +124,33 @@ def thinner(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> 
     modes = reach.new_modes(comparison)
     names = [wording.name(delta) for delta in new if delta.mode not in modes]
     if names:
-        yield Reason(
-            "not-gated", f"the baseline has no value for these, so they are not compared: {wording.some(names)}"
-        )
+        message = f"the baseline has no value for these, so they are not compared: {wording.some(names)}"
+        yield Reason("not-gated", message)
     for mode in modes:
         yield Reason("not-gated", f"mode {mode} has no baseline: it is not gated until you promote a run")
 
 
 def other_texts(comparison: Comparison) -> Iterator[Reason]:
     """Warn of answers that bring much more text or much less: a model has to read it, and somebody pays for it."""
-    deepest: dict[str, tuple[int, Delta]] = {}
-    for delta in comparison.deltas:
-        if delta.slice == OVERALL and family(delta.metric) == CONTEXT_CHARS and delta.delta is not None:
-            known = deepest.setdefault(delta.mode, (0, delta))
-            deepest[delta.mode] = max(known, (depth(delta.metric) or 0, delta), key=itemgetter(0))
-    for mode, (k, delta) in deepest.items():
+    texts = [row for row in comparison.deltas if row.slice == OVERALL and family(row.metric) == CONTEXT_CHARS]
+    deepest = {row.mode: row for row in sorted(texts, key=lambda row: depth(row.metric) or 0) if row.delta is not None}
+    for mode, delta in deepest.items():
         before, now = delta.baseline.value or 0.0, delta.current.value or 0.0
         times = now / before if before else 1.0
         if not LESS_TEXT < times < MORE_TEXT:
             much = f"{fixed(times, 1)} times the text" if times > 1 else f"{percent(times)} of the text"
-            figure = f"{figures.both(delta.metric, before, now)} at k {k}"
+            figure = f"{figures.both(delta.metric, before, now)} at k {depth(delta.metric)}"
             message = f"answers bring {much}: {figure}{_of_mode(comparison, mode)}"
             yield Reason("context-changed", message, mode=mode)
 
 
 def foreign_texts(comparison: Comparison) -> Iterator[Reason]:
     """Warn of passages with more text of other notes, and of more that repeat one of their answer."""
-    sides = [comparison.scorecard, *([comparison.baseline.scorecard] if comparison.baseline is not None else [])]
-    if len(sides) < 2 or comparison.incomparable or not all(notes_of(side.fingerprint) for side in sides):
+    if comparison.baseline is None or comparison.incomparable:
         return
-    now, before = (score.passage_shares(side.fingerprint.get("passages")) for side in sides)
+    sides = [side.fingerprint for side in (comparison.baseline.scorecard, comparison.scorecard)]
+    # who does not know the notes cannot tell of what note a text is
+    before, now = (score.passage_shares(side.get("passages") if notes_of(side) else None) for side in sides)
     for mode in (mode for mode in now if mode in before):
         of_mode = _of_mode(comparison, mode)
         foreign, copies, _ = zip(before[mode], now[mode], strict=True)
@@ -172,11 +167,6 @@ def _of_mode(comparison: Comparison, mode: str) -> str:
     return f" ({mode})" if comparison.scorecard.several_modes else ""
 
 
-def unwatched(comparison: Comparison) -> Iterator[Reason]:
-    """Warn of questions that are never asked, and of modes without a question."""
-    yield from (Reason("never-asked", message) for message in comparison.never_asked)
-
-
 def of_calls(comparison: Comparison) -> Iterator[Reason]:
     """Warn of what the API's conduct costs in money, time or certainty. None of it is red by itself."""
     operations = comparison.scorecard.operations
@@ -184,24 +174,20 @@ def of_calls(comparison: Comparison) -> Iterator[Reason]:
         return
     rate = operations.rates.get("unasked_answer_rate")
     if rate is not None and rate.value:
-        yield Reason(
-            "unasked-answers",
+        message = (
             f"the API generated an answer in {round(rate.value * rate.n)} of {counted(rate.n, 'call')}, although "
             "raggate asked for retrieval only: you pay for its language model in every run. Switch generation off in "
-            "the API, or point it at a stub of the model by `env`",
+            "the API, or point it at a stub of the model by `env`"
         )
-    late, parts = operations.failures.get("timeout", 0), []
-    if late:
-        parts.append(
-            f"{late} of {counted(operations.calls, 'call')} timed out: lower ask.concurrency to ask fewer "
-            "at once, or raise ask.timeout"
-        )
+        yield Reason("unasked-answers", message)
+    calls = counted(operations.calls, "call")
+    if late := operations.failures.get("timeout", 0):
+        message = f"{late} of {calls} timed out: lower ask.concurrency to ask fewer at once, or raise ask.timeout"
+        yield Reason("failed-calls", message)
     if operations.retries > max(1, RETRIED * operations.calls):
-        often = f"{counted(operations.retries, 'retry', 'retries')} for {counted(operations.calls, 'call')}"
-        parts.append(
-            f"{often}: the API answered 502, 503 or not at all, which a client without retries sees as an error"
-        )
-    yield from (Reason("failed-calls", message) for message in parts)
+        often = f"{counted(operations.retries, 'retry', 'retries')} for {calls}"
+        message = f"{often}: the API answered 502, 503 or not at all, which a client without retries sees as an error"
+        yield Reason("failed-calls", message)
     yield from _slower(comparison)
 
 

@@ -47,11 +47,7 @@ def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present 
 
 
 def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
-    """Return the questions of a run's golden set that it has no result for, as mode and case id, by mode.
-
-    A case that names modes is expected in those of them only. A failed call is a result. A question that was to be
-    asked several times needs as many results.
-    """
+    """Return the questions that lack a result, failed or not, for a time and mode they were to be asked in; by mode."""
     counts = Counter((item.result.mode, item.case.id) for item in run.answers)
     times = times_asked(run.fingerprint)
     return tuple(
@@ -84,9 +80,10 @@ def unmeasured(comparison: Comparison, gate: Gate, stopped: str | None) -> Itera
     if comparison.not_asked and scorecard.cases and stopped is None:
         yield Reason("not-asked", wording.not_asked(comparison.not_asked))
     operations = scorecard.operations
-    left = operations.failures.get("aborted", 0) if operations is not None else 0
     # the reason that cut the run short covers what it did not ask
-    short = stopped is not None and operations is not None and operations.failed == left
+    short = (
+        stopped is not None and operations is not None and operations.failed == operations.failures.get("aborted", 0)
+    )
     if operations is not None and not short and failed_too_often(operations, gate):
         yield Reason("too-many-errors", wording.failures(operations, gate.max_error_rate))
 
@@ -111,8 +108,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
 
 def removed_cases(comparison: Comparison) -> Iterator[Reason]:
     """Return the cases that the golden set has lost since the baseline, and the modes with fewer of them."""
-    removed = comparison.golden.removed
-    if removed:
+    if removed := comparison.golden.removed:
         them = "it" if len(removed) == 1 else "them"
         advice = f"put {them} back, or promote a run without {them}, with --allow-regression and a --reason"
         yield Reason("removed-cases", f"{wording.removed(removed)}; {advice}")
@@ -123,17 +119,15 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Return what the baseline's API told and this one does not, but for as many answers as calls may fail."""
     if comparison.baseline is None or comparison.incomparable:
         return
-    before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
-    vanished = [*score.lost(before.get("fields"), now.get("fields"), gate.max_error_rate)]
+    before, now = (card.fingerprint.get("fields") for card in (comparison.baseline.scorecard, comparison.scorecard))
+    vanished = [*score.lost(before, now, gate.max_error_rate)]
     for lost in vanished:
         (filled_before, of_before), (filled, of) = lost.before, lost.now
         # the vault may be found by the ids, which are hashes of the texts
         told = "raggate knew each passage's vault" if lost.field == "vault" else f"the API returned {lost.field}"
-        message = (
-            f"{told} ({lost.mode}) in {filled_before} of {counted(of_before, 'answer')} of the baseline's run and in "
-            f"{filled} of {of} now, so raggate cannot check what depends on it in {of - filled} answers"
-        )
-        yield Reason("field-vanished", message)
+        then = f"in {filled_before} of {counted(of_before, 'answer')} of the baseline's run"
+        unchecked = f"so raggate cannot check what depends on it in {of - filled} answers"
+        yield Reason("field-vanished", f"{told} ({lost.mode}) {then} and in {filled} of {of} now, {unchecked}")
     yield from index_change.counts(comparison, {lost.field for lost in vanished})
 
 
@@ -191,12 +185,10 @@ def _vanished(deltas: Sequence[Delta]) -> Iterator[Reason]:
     whole = [f"mode {mode}" for mode in sorted(modes)]
     whole += dict.fromkeys(f"slice {delta.slice} ({delta.mode})" for delta in left if emptied(delta))
     yield from (Reason("vanished", f"{name} {gone}") for name in whole)
+    others = "no longer has a value for any of the baseline's questions, only for others"
     metrics = [delta for delta in left if not emptied(delta)]
     for delta in sorted(metrics, key=lambda delta: delta.run_value.n > 0):
-        lost = (
-            "no longer has a value for any of the baseline's questions, only for others" if delta.run_value.n else gone
-        )
-        yield Reason.of_row("vanished", f"{wording.name(delta)} {lost}", delta)
+        yield Reason.of_row("vanished", f"{wording.name(delta)} {others if delta.run_value.n else gone}", delta)
 
 
 def fewer_cases(comparison: Comparison) -> Iterator[Reason]:
@@ -238,8 +230,7 @@ def setting_obstacles(baseline: Baseline, suite: str, now: Fingerprint, modes: S
     # a bare metrics file has no fingerprint: nothing is known to differ
     if baseline.paired:
         yield from (text for _, text in changed_settings(before, now))
-    lost = lost_cutoffs(before, cutoffs_of(now))
-    if lost:
+    if lost := lost_cutoffs(before, cutoffs_of(now)):
         yield f"the baseline has cut-offs that score.k no longer has: {lost}"
     if not set(baseline.scorecard.slices) & set(modes):
         measured, stored = ", ".join(modes), ", ".join(baseline.scorecard.slices)

@@ -146,12 +146,8 @@ class Sight(NamedTuple):
 def sight(sizes: Sequence[int], moving: float, modes: int, metrics: Sequence[str], gate: Gate) -> Sight:
     """Return which drops a policy sees when questions are lost whole, the hardest loss to see.
 
-    Args:
-        sizes: how many questions each unit has.
-        moving: the share of units that move both ways without any drop, from 0 to 1.
-        modes: how many modes are tested, which share the level.
-        metrics: what the composite is made of; the finest tolerance of those that are gated counts.
-        gate: the policy.
+    Each unit has so many questions, and a share of units is `moving` both ways without any drop. So many modes share
+    the level. Of the metrics of the composite the finest tolerance counts.
     """
     rules = [rule for name in metrics if (rule := gate.rule(name)) is not None]
     tolerance = min((rule.tolerance or 0.0 for rule in rules), default=1.0)

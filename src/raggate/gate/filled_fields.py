@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import reduce
-from itertools import chain
 
 from raggate.base.field_paths import joined, parse
 from raggate.base.numbers import counted
@@ -21,6 +20,7 @@ from raggate.models.smoke_test import FilledField, SmokeTest
 _SEVERAL_VAULTS = "notes with the same path in two vaults cannot be distinguished"
 _NO_ANSWER = "no answer came, so there is nothing to score"
 _OWN_ID = "raggate makes one from the other fields"
+_EMPTY = "the list of passages is empty, so its fields are unknown. Is the index filled? Try another `--question`"
 
 
 _OF_CHUNKS = {
@@ -45,11 +45,7 @@ _OF_INDEX = {
 
 
 def examine(item: LabelledResult, settings: Config, notes: Vault, index: IndexState | None = None) -> SmokeTest:
-    """Return what one answer filled, and what `check` would make of it.
-
-    Args:
-        index: what the API told of its index; None if it was not asked.
-    """
+    """Return what one answer filled, and what `check` would make of it; `index` is None if it was not asked for."""
     failure, response = item.result.failure, item.result.response
     if response is None:
         reason = failure.message if failure else "not asked"
@@ -58,18 +54,14 @@ def examine(item: LabelledResult, settings: Config, notes: Vault, index: IndexSt
     return SmokeTest(
         case=item.case,
         result=item.result,
-        fields=tuple(
-            chain(_of_chunks(response, settings), _of_answer(response, settings), _of_index(index, settings)),
-        ),
+        fields=(*_of_chunks(response, settings), *_of_answer(response, settings), *_of_index(index, settings)),
         rank=next(matched, None),
-        unknown=tuple(_unknown(response)),
+        unknown=() if response.chunks else (_EMPTY,),
         broken=tuple(_violations("error", item, response, settings, notes)),
-        hints=tuple(
-            chain(
-                _violations("warn", item, response, settings, notes),
-                _unsplit(response, notes),
-                _hints(item, response, settings),
-            )
+        hints=(
+            *_violations("warn", item, response, settings, notes),
+            *_unsplit(response, notes),
+            *_hints(item, response, settings),
         ),
     )
 
@@ -124,19 +116,19 @@ def _whole_path(fields: ChunkFields, written: str) -> str:
 
 
 def _of_answer(response: Response, settings: Config) -> Iterator[FilledField]:
-    given = settings.ask.response
+    given, adapter = settings.ask.response, f"adapter {settings.ask.adapter}"
     if not settings.ask.retrieval_only:
-        source = (given.answer or "") if given else f"adapter {settings.ask.adapter}"
+        source = (given.answer or "") if given else adapter
         cost = "" if response.answer or response.abstained else _NO_ANSWER
         first = cut(response.answer or "", limit=200)
         yield FilledField(name="answer", source=source, filled=int(bool(first)), of=1, first=first, cost=cost)
         cited = given.references.list if given and given.references else ""
-        source = cited if given else f"adapter {settings.ask.adapter}"
+        source = cited if given else adapter
         paths = [reference.rel_path for reference in response.references]
         first = cut(paths[0], limit=200) if paths else ""
         yield FilledField(name="references", source=source, filled=int(bool(paths)), of=1, first=first)
     if given is None or given.abstained is not None:
-        source = rule_of(given.abstained).path if given else f"adapter {settings.ask.adapter}"
+        source = rule_of(given.abstained).path if given else adapter
         # nothing there is no abstention either, so a misspelled path must not look like one that leads to false
         filled, first = (1, "true") if response.abstained else (None, "false, or nothing is there")
         yield FilledField(name="abstained", source=source, filled=filled, of=1, first=first)
@@ -167,14 +159,6 @@ def _index_source(name: str, settings: Config) -> str:
     if settings.api.stdio and ask.adapter == "mapped":
         return f"{name} of its first line"
     return (getattr(ask.index, name) or "") if ask.index else ""
-
-
-def _unknown(response: Response) -> Iterator[str]:
-    if not response.chunks:
-        yield (
-            "the list of passages is empty, so its fields are unknown. Is the index filled? "
-            "Ask something else with `--question`"
-        )
 
 
 def _violations(level: str, item: LabelledResult, response: Response, settings: Config, notes: Vault) -> Iterator[str]:
@@ -245,6 +229,4 @@ def _hints(item: LabelledResult, response: Response, settings: Config) -> Iterat
     if item.case.gold_supports and not any(item.labels.matches):
         yield "the expected passage is not in the list (one question says little)"
     if response.unasked:
-        yield (
-            "the API generated an answer although raggate asked for retrieval only: that takes time and may cost money"
-        )
+        yield "the API generated an answer although raggate asked for retrieval only: that takes time and may cost"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from itertools import islice
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -21,8 +20,6 @@ from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.history import History, Revision
 from raggate.scoring import score
 
-MAX_RENAMES = 20
-"""A file that was renamed more often is followed no further."""
 MAX_CUTOFF = 1000
 _PURPOSE = "the history of a baseline is read from it"
 _LONGEST_HEADER = 4096
@@ -32,32 +29,20 @@ DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for ac
 """What to do about a shallow clone."""
 
 
-def revisions(
-    root: Path,
-    path: str,
-    *,
-    limit: int,
-    cutoffs: Sequence[int],
-    at: str = "HEAD",
-) -> History:
-    """Read the history of a baseline file up to a commit, across renames.
-
-    Raises:
-        UsageError: without git, outside a repository, or when the file was never committed.
-    """
+def revisions(root: Path, path: str, *, limit: int, cutoffs: Sequence[int], at: str = "HEAD") -> History:
+    """Read the history of a baseline file up to a commit."""
     root = root.resolve()
     checkout, head = _checked_out(root, at)
-    # a path that is followed through renames is one from the top
     whole = posixpath.normpath(posixpath.join(root.relative_to(checkout.top).as_posix(), path))
     shallow = (checkout.common / "shallow").exists()
     with LocalObjects(checkout, head, purpose=_PURPOSE) as objects:
-        touching = list(islice(_touching(objects.reader, head, whole, limit + 1), limit + 1))
+        touching = _touching(objects.reader, head, whole, limit + 1)
         if not touching:
             raise UsageError(
                 f"{path}: no commit here has it",
                 hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
             )
-        versions = tuple(_revision(objects, *touched, cutoffs) for touched in touching[:limit])
+        versions = tuple(_revision(objects, whole, *touched, cutoffs) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
 
 
@@ -86,39 +71,18 @@ def read(data: bytes, source: str, cutoffs: Sequence[int]) -> Baseline:
     return baseline.read(data, source, score.directions(sorted(named | set(cutoffs))))
 
 
-def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tuple[str, str, bytes]]:
-    """Yield the commits that changed a file, newest first, with its path then and git's line on author and subject.
-
-    `git log --follow` is not used: it leaves merges out, and shows versions of branches that a merge did not take.
-    """
-    start = head
-    for _ in range(MAX_RENAMES + 1):
-        options = (f"--max-count={limit}", "--format=%P%n%at %s", "--encoding=UTF-8")
-        done = reader.run("rev-list", *options, start, "--", path)
-        if done.returncode != 0:
-            raise UsageError(f"git cannot list the history of {cut(path)}: {git.stderr_line(done) or done.returncode}")
-        lines = done.stdout.split(b"\n")
-        commit, commits = "", [*zip(lines[::3], lines[1::3], lines[2::3], strict=False)]
-        for line, _, header in commits:
-            commit = line.removeprefix(b"commit ").decode()
-            limit -= 1
-            yield commit, path, header
-        # the oldest commit of a shallow clone has no parent here, as a first commit has none
-        parents = commits[-1][1] if commits else b""
-        before = _renamed_from(reader, commit, path) if parents else None
-        if before is None or limit <= 0:
-            return
-        start, path = f"{commit}^", before
+def _touching(reader: Reader, head: str, path: str, limit: int) -> list[tuple[str, bytes]]:
+    """Return the commits that changed a file, newest first, each with git's line on author and subject."""
+    options = (f"--max-count={limit}", "--format=%at %s", "--encoding=UTF-8")
+    done = reader.run("rev-list", *options, head, "--", path)
+    if done.returncode != 0:
+        raise UsageError(f"git cannot list the history of {cut(path)}: {git.stderr_line(done) or done.returncode}")
+    lines = done.stdout.split(b"\n")
+    commits = (line.removeprefix(b"commit ").decode() for line in lines[::2])
+    return [*zip(commits, lines[1::2], strict=False)]
 
 
-def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
-    options = ("-r", "-z", "--no-commit-id", "--find-renames", "--diff-filter=R", "--name-status", "--no-ext-diff")
-    fields = reader.run("diff-tree", *options, commit).stdout.decode(errors="surrogateescape").split("\0")
-    pairs = dict(zip(fields[2::3], fields[1::3], strict=False))
-    return pairs.get(path)
-
-
-def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, cutoffs: Sequence[int]) -> Revision:
+def _revision(objects: LocalObjects, path: str, commit: str, header: bytes, cutoffs: Sequence[int]) -> Revision:
     seconds, _, subject = header[:_LONGEST_HEADER].decode(errors="replace").partition(" ")
     empty = Revision(commit=commit, stamp=_moment(seconds), subject=subject, path=path)
     try:

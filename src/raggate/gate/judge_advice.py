@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.judging import JUDGES, NOT_ASKED, CanaryAgreement, Coverage, JudgingSummary
 from raggate.models.provenance import modes_of
-from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
+from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
@@ -70,10 +71,8 @@ def uncovered(coverage: Coverage, least: float) -> str:
     """Return that fewer answers were judged than this share of them; empty where enough were."""
     if coverage.share is None or coverage.share >= least - EPSILON:
         return ""
-    return (
-        f"only {coverage.judged} of {coverage.expected} answers were judged ({coverage.gaps}); it takes at least "
-        f"{percent(least)}"
-    )
+    of = f"{coverage.judged} of {coverage.expected} answers"
+    return f"only {of} were judged ({coverage.gaps}); it takes at least {percent(least)}"
 
 
 def agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSummary | None) -> str:
@@ -136,7 +135,8 @@ def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Re
         worse = [
             f"{row.delta.mode} {figures.both(metric, row.delta.baseline.value, row.delta.current.value)}"
             for row in rows
-            if row.delta.metric == metric and row.delta.slice == OVERALL and row.status == "advisory" and _fell(row)
+            if row.delta.metric == metric and row.delta.slice == OVERALL and row.status == "advisory"
+            if row.delta.gain < -EPSILON
         ]
         got_worse = f"; it got worse: {', '.join(worse)}" if worse else ""
         yield Reason("judge-unfit", f"{figures.title(metric)} decides nothing: {problem}{got_worse}", metric=metric)
@@ -147,22 +147,12 @@ def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Re
 
 def _quality(summary: JudgingSummary | None) -> Iterator[Reason]:
     check = summary.spot_check if summary is not None else None
-    if check is not None and (check.disagreement_rate or 0.0) > MOST_DISAGREEMENT + EPSILON:
-        message = (
-            f"judges disagree on {percent(check.disagreement_rate or 0.0)} of {counted(check.spot_check_n, 'answer')} "
-            f"judged once more ({check.who}); above {percent(MOST_DISAGREEMENT)} they are unstable"
-        )
+    if check is not None and (rate := check.disagreement_rate or 0.0) > MOST_DISAGREEMENT + EPSILON:
+        of = f"{percent(rate)} of {counted(check.spot_check_n, 'answer')} judged once more ({check.who})"
+        message = f"judges disagree on {of}; above {percent(MOST_DISAGREEMENT)} they are unstable"
         yield Reason("judge-quality", message)
     if summary is not None and summary.canary is not None and summary.canary.replayed:
-        message = "the cassette answered the canary set, so today's judges were not tested"
-        yield Reason("judge-quality", message)
-
-
-def _fell(row: GatedMetric) -> bool:
-    before, now = row.delta.baseline, row.delta.current
-    if before.value is None or now.value is None:
-        return False
-    return improvement(now.direction, before.value, now.value) < -EPSILON
+        yield Reason("judge-quality", "the cassette answered the canary set, so today's judges were not tested")
 
 
 def is_judged(metric: str) -> bool:
@@ -172,8 +162,9 @@ def is_judged(metric: str) -> bool:
 
 def by_these_judges(scorecard: Scorecard, baseline: Baseline | None) -> Baseline | None:
     """Return a baseline, without its judged metrics where those of the run are by other judges or prompts."""
-    other = baseline is not None and other_judges(scorecard, baseline)
-    return _without_judged(baseline) if baseline is not None and other else baseline
+    if baseline is None or not other_judges(scorecard, baseline):
+        return baseline
+    return _without_judged(baseline)
 
 
 def floors(gate: Gate) -> dict[str, float]:
@@ -197,21 +188,17 @@ def judged_by_others(comparison: Comparison, *, promoting: bool) -> Iterator[Rea
         return
     if promoting and not (_had_grades(baseline) or JUDGES in baseline.scorecard.fingerprint):
         return
-    sides = {
-        "the run": (scorecard, _has_grades(scorecard)),
-        "the baseline": (baseline.scorecard, _had_grades(baseline)),
-    }
-    silent = [side for side, (card, grades) in sides.items() if not grades and JUDGES not in card.fingerprint]
-    why = f"{silent[0]} was not judged" if silent else "the judges or prompts may be different"
-    message = f"judged metrics are not compared with the baseline: {why}"
-    yield Reason("other-judges", message)
+    why = "the judges or prompts may be different"
+    if not _has_grades(scorecard) and JUDGES not in scorecard.fingerprint:
+        why = "the run was not judged"
+    elif not _had_grades(baseline) and JUDGES not in baseline.scorecard.fingerprint:
+        why = "the baseline was not judged"
+    yield Reason("other-judges", f"judged metrics are not compared with the baseline: {why}")
 
 
 def _has_grades(scorecard: Scorecard) -> bool:
-    values = (
-        value for parts in scorecard.slices.values() for name, value in parts.get(OVERALL, {}).items() if name in JUDGED
-    )
-    return any(value.value is not None for value in values)
+    means = [parts.get(OVERALL, {}) for parts in scorecard.slices.values()]
+    return any(name in JUDGED and mean.value is not None for values in means for name, mean in values.items())
 
 
 def _had_grades(baseline: Baseline) -> bool:
@@ -220,14 +207,12 @@ def _had_grades(baseline: Baseline) -> bool:
 
 def _without_judged(baseline: Baseline) -> Baseline:
     card = baseline.scorecard
-    slices = {
-        mode: {name: {key: value for key, value in means.items() if key not in JUDGED} for name, means in parts.items()}
-        for mode, parts in card.slices.items()
-    }
-    cases = tuple(
-        replace(case, values={name: value for name, value in case.values.items() if name not in JUDGED})
-        for case in card.cases
-    )
+
+    def others(values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in values.items() if name not in JUDGED}
+
+    slices = {mode: {name: others(means) for name, means in parts.items()} for mode, parts in card.slices.items()}
+    cases = tuple(replace(case, values=others(case.values)) for case in card.cases)
     return replace(baseline, scorecard=replace(card, slices=slices, cases=cases), other_grades=_has_grades(card))
 
 
@@ -290,19 +275,18 @@ def _grades(comparison: Comparison, metric: str, gate: Gate) -> tuple[str, int, 
     Of all modes, and slices that can fail, it is the one that has lost the greatest share: each has a mean of its own.
     Where that is comes first, in words; empty where it is everywhere.
     """
-    modes = modes_of(comparison.scorecard.fingerprint) or sorted({case.mode for case in comparison.scorecard.cases})
     graded, lost = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    for mode in modes:
-        for before, now in compared_pairs(comparison, mode):
-            if before.values.get(metric) is not None:
-                parts = [(mode, name) for name in {OVERALL, *(now.slices if gate.slices == "fail" else ())}]
-                graded.update(parts)
-                lost.update(parts if now.values.get(metric) is None else ())
+    for before, now in compared_pairs(comparison):
+        if before.values.get(metric) is not None:
+            parts = [(now.mode, name) for name in {OVERALL, *(now.slices if gate.slices == "fail" else ())}]
+            graded.update(parts)
+            lost.update(parts if now.values.get(metric) is None else ())
     means = [(mode, name) for (mode, name), n in graded.items() if name == OVERALL or n >= gate.min_cases]
     if not means:
         return "", 0, 0
     worst = max(sorted(means), key=lambda part: (lost[part] / graded[part], graded[part]))
-    places = [f"mode {worst[0]}"] * (len(modes) > 1) + [f"slice {worst[1]}"] * (worst[1] != OVERALL)
+    several = len(modes_of(comparison.scorecard.fingerprint)) > 1 or comparison.scorecard.several_modes
+    places = [f"mode {worst[0]}"] * several + [f"slice {worst[1]}"] * (worst[1] != OVERALL)
     return f", in {', '.join(places)}," if places else "", graded[worst], lost[worst]
 
 

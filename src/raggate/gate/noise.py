@@ -50,12 +50,9 @@ def steadier(scorecard: Scorecard) -> str:
     now = repeats.times_asked(scorecard.fingerprint)
     runs = min(2 * now, repeats.MAX_TIMES) if now > 1 else CALIBRATED_RUNS
     calls = counted(runs * max(len(scorecard.cases), 1), "call")
-    more = f" --runs {runs}" if now > 1 else ""
-    of = "a single run" if now == 1 else f"the mean of {now} runs"
-    return (
-        f"; the baseline is {of}: measure the noise with `raggate calibrate --boot-each{more}` ({calls}) and "
-        "promote that run"
-    )
+    of, more = (f"the mean of {now} runs", f" --runs {runs}") if now > 1 else ("a single run", "")
+    command = f"`raggate calibrate --boot-each{more}`"
+    return f"; the baseline is {of}: measure the noise with {command} ({calls}) and promote that run"
 
 
 def unsteady(comparison: Comparison) -> Iterator[Reason]:
@@ -94,23 +91,17 @@ def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reas
     noise = Noise.of(comparison.baseline.scorecard.fingerprint) if comparison.baseline is not None else None
     if noise is None:
         return
-    changes, places, red = [], [], False
+    changes, places = [], []
     for row in rows:
         band = noise.bands.get(row.delta.mode, {}).get(row.delta.metric)
         moved = abs(row.delta.delta or 0.0)
         if row.gated and row.delta.slice == OVERALL and band and EPSILON < moved <= band.spread + EPSILON:
-            red = red or row.status == "worse"
-            change = f"{figures.change(row.delta)}, noise {figures.distance(row.delta.metric, band.spread)}"
-            changes.append(f"{wording.name(row.delta)} {change}")
+            spread = figures.distance(row.delta.metric, band.spread)
+            changes.append(f"{wording.name(row.delta)} {figures.change(row.delta)} (noise {spread})")
             places.append((row.delta.metric, row.delta.mode, row.delta.slice))
     if changes:
-        single = len(changes) == 1
-        stands = f"; this does not excuse {'it' if single else 'them'}" if red else ""
-        message = (
-            f"{counted_metrics(places)} changed by no more than in {noise.runs} equal runs"
-            f"{_on(noise)}, so {'it' if single else 'each'} may be noise: {'; '.join(changes[:5])}"
-            f"{'; …' if len(changes) > 5 else ''}{stands}"
-        )
+        alike = f"no more than in {noise.runs} equal runs{_on(noise)}"
+        message = f"{counted_metrics(places)} changed by {alike}, which excuses no loss: {wording.some(changes)}"
         yield Reason("noise", message)
 
 
@@ -121,10 +112,8 @@ def largest(fingerprint: Fingerprint) -> str:
         return ""
     bands = ((name, band) for metrics in noise.bands.values() for name, band in metrics.items())
     name, widest = max(bands, key=lambda item: item[1].spread)
-    where = (
-        f"largest in {figures.title(name)}: {figures.distance(name, widest.spread)}" if widest.spread else "none seen"
-    )
-    return f"{noise.runs} equal runs{_on(noise)}, {where}"
+    size = f"largest in {figures.title(name)}: {figures.distance(name, widest.spread)}"
+    return f"{noise.runs} equal runs{_on(noise)}, {size if widest.spread else 'none seen'}"
 
 
 def kept(scorecard: Scorecard) -> Iterator[Reason]:
@@ -166,11 +155,9 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
         if amount > most + EPSILON:
             asks, _ = _seen(baseline)
             differing = f"{band.differ or 'none'} of {counted(band.cases, 'question')} asked {often(asks)} differed"
-            return (
-                f"asking again took back {_sum(amount)} of {asked} in {figures.title(metric)} ({mode}), but noise "
-                "as in the "
-                f"baseline's run, where {differing}, explains at most {setting(most)}"
-            )
+            back = f"asking again took back {_sum(amount)} of {asked} in {figures.title(metric)} ({mode})"
+            noise = f"noise as in the baseline's run, where {differing}"
+            return f"{back}, but {noise}, explains at most {setting(most)}"
     return ""
 
 

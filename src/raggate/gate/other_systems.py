@@ -6,15 +6,14 @@ The gate knows none of them: they are what installed packages plug in.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
-from msgspec import Struct
-from pydantic import Field, TypeAdapter, ValidationError
+from msgspec import Meta, Struct, ValidationError, convert
 
 from raggate.base import plugins
 from raggate.base.errors import UsageError
 from raggate.base.quote import first_problem
-from raggate.models.baseline import MAX_VALUE, Baseline, Restated
+from raggate.models.baseline import Baseline, Number, Restated
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, Direction, MetricValue, Scorecard
 
@@ -25,12 +24,7 @@ OWN_METRICS_KEY = "by_retriever"
 """The key by which a metrics file has means in the shape that raggate writes."""
 
 
-Number = Annotated[float, Field(strict=True, ge=-MAX_VALUE, le=MAX_VALUE)]
-Count = Annotated[int, Field(strict=True, ge=0)]
-T = TypeVar("T")
-_VALUE: TypeAdapter[float | None] = TypeAdapter(Number | None)
-_COUNT: TypeAdapter[int] = TypeAdapter(Count)
-_MAPPING: TypeAdapter[dict[str, Any]] = TypeAdapter(dict[str, Any])
+_VALUE, _COUNT, _MAPPING = Number | None, Annotated[int, Meta(ge=0)], dict[str, Any]
 
 
 class Scores(Protocol):
@@ -137,9 +131,9 @@ def read(value: dict[str, Any], directions: dict[str, Direction]) -> tuple[Score
     return scorecard, counted
 
 
-def _checked(adapter: TypeAdapter[T], value: object, where: str) -> T:
+def _checked(shape: Any, value: object, where: str) -> Any:
     try:
-        return adapter.validate_python(value)
+        return convert(value, shape)
     except ValidationError as error:
         raise DamagedError(first_problem(error, where, whole="the top")) from None
 

@@ -55,14 +55,8 @@ def classify_row(delta: Delta, gate: Gate) -> GatedMetric:
     # a limit covers all cases already, and a vanished metric has its own reason
     proven = delta.uncompared.proven if delta.uncompared is not None else 0.0
     by_others = status not in {"worse", "below floor", "vanished"} and proven > (rule.tolerance or 0.0) + EPSILON
-    return GatedMetric(
-        delta=delta,
-        status="worse" if by_others else status,
-        allowed=rule.tolerance,
-        floor=floor,
-        gated=True,
-        by_others=by_others,
-    )
+    status = "worse" if by_others else status
+    return GatedMetric(delta=delta, status=status, allowed=rule.tolerance, floor=floor, gated=True, by_others=by_others)
 
 
 def _status(delta: Delta, rule: Rule, floor: float | None) -> Status:
@@ -141,27 +135,16 @@ def with_evidence(
         excuses.update((metric, "no evidence") for metric in over if metric[0] in unsupported)
         excuses.update((metric, "few cases") for metric in over & small_metrics(sizes, gate))
     # the composite does not see a metric that is no part of it, and gains of others can cover one that is
-    alone = _chances(gated, comparison, left_out) if excuses else {}
+    names: dict[str, list[str]] = {}
+    for row in gated if excuses else ():
+        names.setdefault(row.delta.mode, []).append(row.delta.metric)
+    alone = metric_chances(comparison, names, left_out)
     proven = {metric: alone[metric] for metric in excuses if alone.get(metric, 1.0) < ALPHA}
+    left = {metric: excuse for metric, excuse in excuses.items() if metric not in proven}
     return tuple(
-        replace(
-            row,
-            unproven="" if _metric(row) in proven else excuses.get(_metric(row), ""),
-            own_p=proven.get(_metric(row)),
-        )
-        if _exceeds(row)
-        else row
+        replace(row, unproven=left.get(_metric(row), ""), own_p=proven.get(_metric(row))) if _exceeds(row) else row
         for row in rows
     )
-
-
-def _chances(
-    gated: Sequence[GatedMetric], comparison: Comparison, left_out: AbstractSet[tuple[str, str]]
-) -> Mapping[Metric, float]:
-    names: dict[str, list[str]] = {}
-    for row in gated:
-        names.setdefault(row.delta.mode, []).append(row.delta.metric)
-    return metric_chances(comparison, names, left_out)
 
 
 def small_metrics(sizes: Mapping[Metric, int], gate: Gate) -> frozenset[Metric]:

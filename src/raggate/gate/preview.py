@@ -48,12 +48,9 @@ def weaker(
     if gone:
         yield f"{counted(len(gone), 'question')} fewer"
     yield from (f"the record of what {name} lost" for name in _forgotten(old, new))
-    asked = {before.id: before.hash for before, now in cases if before.hash == now.hash}
-    same, held = (
-        {case.case_id for case in side.scorecard.cases if (case.hash == asked.get(case.case_id)) is kept}
-        for side, kept in ((old, True), (new, False))
-    )
-    if lost := same & held:
+    asked = {(now.id, now.hash) for before, now in cases if before.hash == now.hash}
+    same = {case.case_id for case in old.scorecard.cases if (case.case_id, case.hash) in asked}
+    if lost := {case.case_id for case in new.scorecard.cases if (case.case_id, case.hash) not in asked} & same:
         yield f"{counted(len(lost), 'question')} no longer compared"
     explained = [
         f"{figures.title(metric)} ({cut(mode)})"
@@ -104,10 +101,13 @@ def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -
     """Return how the change's files differ from those that counted."""
     read = partial(baseline.read, directions=directions)
     state, sides, unreadable = _baseline_change(trusted.baseline, change.baseline, read)
-    gate = trusted.config.gate
+    left, own, gate = sides[1] if sides else None, change.baseline, trusted.config.gate
+    if state == "same" and own is not None and _must_agree(trusted) != _must_agree(change):
+        left = read(own.data, own.place or own.name)
     metrics = [*dict.fromkeys((*DEFAULT_GATED, *gate.metrics, *gate.composite))]
     values = [*_values(*sides, metrics)] if sides else []
-    settings = tuple(_settings(trusted.config.model_dump(mode="json"), change.config.model_dump(mode="json")))
+    before, now = (side.config.model_dump(mode="json", exclude_none=True) for side in (trusted, change))
+    settings = tuple(_settings(before, now))
     keys = [key for key, _, _ in settings]
     cases = list(_same_name(trusted.golden, change.golden))
     looser = loosened(trusted.config, change.config, keys)
@@ -122,15 +122,8 @@ def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -
         baseline=state,
         values=tuple((name, old.value, new.value) for name, old, new in values),
         lowered=tuple(weaker(*sides, values, cases, change.config)) if sides else (),
-        outdated=tuple(_outdated(change, _left(trusted, change, state, sides, read))),
-        edited=tuple(
-            (what, *lines)
-            for what, before, now in (
-                ("replies of judges", trusted.cassette, change.cassette),
-                ("answers that people graded", trusted.canary, change.canary),
-            )
-            if any(lines := _edited_lines(before, now))
-        ),
+        outdated=tuple(_outdated(change, left)) if left is not None else (),
+        edited=tuple(_edited(trusted, change)),
         breaks=(unreadable,) if unreadable else (),
     )
 
@@ -177,10 +170,7 @@ def advisory_rows(counted: Scorecard, change: Scorecard) -> tuple[Delta, ...]:
 
 
 def unmet(own: Sequence[Finding], counted: Sequence[Finding]) -> tuple[tuple[str, str, str], ...]:
-    """What does not hold when the change's own questions are asked over its own notes, and held where it counted.
-
-    Each by its level, its name, and the breach with an example, those that break the gate first.
-    """
+    """Return what does not hold of the change's own questions and notes, and did: level, name, breach with example."""
     before = {finding.invariant for finding in counted}
     return tuple(
         (finding.level, finding.invariant, " ".join([finding.message, *finding.examples[:1]]))
@@ -235,15 +225,9 @@ def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str,
 
 
 def _format_value(value: Any) -> str:
-    if value is None or isinstance(value, str):
-        return "–" if value is None else _shown(value)
-    return _shown(one_line(_given(value), unescaped=True))
-
-
-def _given(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _given(inner) for key, inner in value.items() if inner is not None}
-    return [_given(item) for item in value] if isinstance(value, list) else value
+    if value is None:
+        return "–"
+    return _shown(value if isinstance(value, str) else one_line(value, unescaped=True))
 
 
 def _shown(value: object) -> str:
@@ -264,25 +248,9 @@ def _baseline_change(
         return "replaced", None, error.message
 
 
-def _left(
-    trusted: Inputs,
-    change: Inputs,
-    state: BaselineState,
-    sides: tuple[Baseline, Baseline] | None,
-    read: Callable[[bytes, str], Baseline],
-) -> Baseline | None:
-    if sides is not None:
-        return sides[1]
-    own = change.baseline
-    if state != "same" or own is None or _must_agree(trusted) == _must_agree(change):
-        return None
-    return read(own.data, own.place or own.name)
-
-
-def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
+def _outdated(change: Inputs, left: Baseline) -> Iterator[str]:
+    """Yield why no later run passes beside the baseline that a change leaves."""
     settings = change.config
-    if left is None:
-        return
     yield from completeness.setting_obstacles(left, settings.suite, _known_by(change), settings.ask.modes)
     modes = {*left.scorecard.slices} & {*settings.ask.modes}
     removed = sorted(removed_cases(change.golden.cases, left, modes)) if left.paired else ()
@@ -316,11 +284,14 @@ def _values(old: Baseline, new: Baseline, metrics: Sequence[str]) -> Iterator[tu
                     yield f"{metric} ({cut(mode)})" if several else metric, first, second
 
 
-def _edited_lines(before: StoredFile | None, now: StoredFile | None) -> tuple[int, int]:
-    if before is not None and now is not None and before.data == now.data:
-        return 0, 0
-    old, new = (set(side.data.split(b"\n")) - {b""} if side else set() for side in (before, now))
-    return len(old - new), len(new - old)
+def _edited(trusted: Inputs, change: Inputs) -> Iterator[tuple[str, int, int]]:
+    for what, *sides in (
+        ("replies of judges", trusted.cassette, change.cassette),
+        ("answers that people graded", trusted.canary, change.canary),
+    ):
+        old, new = (set(side.data.split(b"\n")) - {b""} if side else set() for side in sides)
+        if old != new:
+            yield what, len(old - new), len(new - old)
 
 
 def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) -> Verdict:
@@ -334,24 +305,18 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
         breaks.append(Reason("retires-suite", message))
     # first, so that no number of others hides what makes the gate weaker
     warnings = (*_warnings(preview), *decided.warnings)
-    if breaks and decided.outcome == "pass":
-        problem = wording.clause(breaks[0].message)
+    outcome, sentences = decided.outcome, decided.sentences
+    if outcome == "pass" and breaks:
+        outcome, problem = "cannot tell", wording.clause(breaks[0].message)
         if decided.recheck is not None or any(wording.tolerated(decided.warnings)):
-            sentences: tuple[str, ...] = (f"{problem[0].upper()}{problem[1:]}.", *decided.sentences)
+            sentences = (f"{problem[0].upper()}{problem[1:]}.", *sentences)
         else:
             sentences = (f"No gated metric is worse than allowed, but {problem}.",)
-        return replace(
-            decided,
-            outcome="cannot tell",
-            sentences=sentences,
-            reasons=tuple(breaks),
-            warnings=warnings,
-        )
-    sentences = decided.sentences
-    if decided.outcome == "pass" and decided.recheck is None:
+    elif outcome == "pass" and decided.recheck is None:
         tests = decided.evidence.tests if decided.evidence is not None else ()
         sentences = wording.headline("pass", (), comparison, warnings, tests)
-    return replace(decided, sentences=sentences, reasons=(*decided.reasons, *breaks), warnings=warnings)
+    reasons = (*decided.reasons, *breaks)
+    return replace(decided, outcome=outcome, sentences=sentences, reasons=reasons, warnings=warnings)
 
 
 def _warnings(preview: Preview) -> Iterator[Reason]:
@@ -384,9 +349,7 @@ def _effects(preview: Preview) -> Iterator[tuple[str, str]]:
         weaker = f", which makes the gate weaker for later changes: {wording.some(preview.lowered)}"
         yield "edits-gate", f"replaces the baseline{weaker if preview.lowered else ''}"
     if preview.outdated:
-        yield (
-            "baseline-outdated",
-            f"makes every run fail until you promote a new baseline: {'; '.join(preview.outdated)}",
-        )
+        why = "; ".join(preview.outdated)
+        yield "baseline-outdated", f"makes every run fail until you promote a new baseline: {why}"
     for what, gone, new in preview.edited:
         yield "edits-gate", f"edits the {what}: {gone} gone or edited, {new} new"

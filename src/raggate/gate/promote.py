@@ -17,17 +17,7 @@ from raggate.base.numbers import counted, rounded
 from raggate.base.quote import cut, listed, quoted
 from raggate.config.gate_settings import MIN_OVERLAP, Gate
 from raggate.config.question_settings import asked_in
-from raggate.gate import (
-    baseline,
-    caveats,
-    compare,
-    completeness,
-    judge_advice,
-    noise,
-    policies,
-    ratchet,
-    wording,
-)
+from raggate.gate import baseline, caveats, compare, completeness, judge_advice, noise, policies, ratchet, wording
 from raggate.gate.evidence import harmless_red
 from raggate.gate.reach import refuse_matchless
 from raggate.gate.statistics.paired import count_units
@@ -81,11 +71,7 @@ class Terms(Struct, frozen=True, kw_only=True):
 def refuse_unmeasured(
     run: Run, scorecard: Scorecard, findings: Sequence[Finding], gate: Gate, use: str = "become a baseline"
 ) -> None:
-    """Refuse a run that must not become a baseline, or must not be used otherwise, which `use` says.
-
-    Raises:
-        CannotTell: when it was cut short, asked nothing, lacks cases, had too many failed calls or broke an invariant.
-    """
+    """Refuse a run that must not become a baseline, or must not be used otherwise, which `use` says."""
     operations = scorecard.operations
     reasons = [] if run.stopped is None else [f"it did not finish: {run.stopped}"]
     reasons += [f"it is {run.selection.sentence}"] if run.selection is not None else _not_asked(run)
@@ -130,12 +116,11 @@ def propose(
 ) -> BaselineCandidate:
     """Return what the baseline will be once a run that was measured well enough is promoted, and what that changes.
 
-    Raises:
-        UsageError: for a baseline of another suite; for a metric with a say that goes down by any amount, whatever it
-            is judged by, a slice that is red under `gate.slices: fail`, or cases that are gone, unless a regression is
-            allowed and has a reason; where nothing matches.
+    A run that is worse by any amount is refused, unless a regression is allowed and has a reason.
     """
-    _refuse_another_suite(run, present)
+    if present is not None and present.scorecard.suite not in {"", run.suite}:
+        suites = f"suite {quoted(present.scorecard.suite)}, the run is of {quoted(run.suite)}"
+        raise UsageError(f"{present.source} is the baseline of {suites}")
     # waivers excuse a change before the gate; they never make what is promoted look better
     comparison = compare.compare(run, scorecard, present, min_slice=gate.min_cases, incomparable=incomparable)
     changes = tuple(of(comparison, gate))
@@ -165,14 +150,6 @@ def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: T
         f"run {run.run_id} {how} worse than the present baseline: {'; '.join(reason.message for reason in reasons)}",
         hint=f"{advice}: {terms.permission}.",
     )
-
-
-def _refuse_another_suite(run: Run, present: Baseline | None) -> None:
-    if present is not None and present.scorecard.suite not in {"", run.suite}:
-        raise UsageError(
-            f"{present.source} is the baseline of suite {quoted(present.scorecard.suite)}, the run is of "
-            f"{quoted(run.suite)}"
-        )
 
 
 def table(proposed: BaselineCandidate) -> list[str]:
@@ -212,13 +189,12 @@ def _not_asked(run: Run) -> Iterator[str]:
         return
     several = len({*modes_of(run.fingerprint), *(item.result.mode for item in run.results)}) > 1
     for mode, count in missing.items():
-        of = sum(asked_in(case.modes, mode) for case in run.golden.cases)
-        yield f"{count} of {of} questions not asked{f' in mode {cut(mode)}' if several else ''}"
+        of, place = sum(asked_in(case.modes, mode) for case in run.golden.cases), f" in mode {cut(mode)}"
+        yield f"{count} of {of} questions not asked{place if several else ''}"
 
 
 def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:
-    few = completeness.little_overlap(comparison, gate)
-    if few:
+    if few := completeness.little_overlap(comparison, gate):
         yield Reason("little-overlap", few)
     for cause in comparison.incomparable:
         yield Reason("little-overlap", f"the present baseline cannot be compared: {cause}")
@@ -234,13 +210,9 @@ def _often_red(scorecard: Scorecard, gate: Gate) -> Iterator[Reason]:
         groups.setdefault(case.mode, []).append(case.group)
     for mode, of in groups.items():
         if odds := harmless_red(count_units(of), gate.policy):
-            place = f" in mode {cut(mode, limit=60)}" if len(groups) > 1 else ""
-            often = (
-                f"with {counted(len(of), 'question')}{place} a harmless change is red in 1 of {round(1 / odds)} runs"
-            )
-            yield Reason(
-                "often-red", f"{often} under gate.policy threshold: gate.policy evidence is seldom red by chance"
-            )
+            suite = counted(len(of), "question") + (f" in mode {cut(mode, limit=60)}" if len(groups) > 1 else "")
+            often = f"with {suite} a harmless change is red in 1 of {round(1 / odds)} runs under gate.policy threshold"
+            yield Reason("often-red", f"{often}: gate.policy evidence is seldom red by chance")
 
 
 def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]:
@@ -259,15 +231,12 @@ def _noted(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     now = comparison.scorecard.slices
     before = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
     gone = [f"mode {cut(mode, limit=60)}" for mode in sorted(before.keys() - now.keys())]
-    gone += [
-        f"slice {cut(name, limit=80)} ({cut(mode, limit=60)})"
-        for mode in sorted(before.keys() & now.keys())
-        for name in sorted(before[mode].keys() - now[mode].keys())
-    ]
+    for mode in sorted(before.keys() & now.keys()):
+        names = sorted(before[mode].keys() - now[mode].keys())
+        gone += [f"slice {cut(name, limit=80)} ({cut(mode, limit=60)})" for name in names]
     if gone:
-        yield Reason(
-            "vanished", f"the present baseline has these, but the new one has no question for them: {listed(gone)}"
-        )
+        message = f"the present baseline has these, but the new one has no question for them: {listed(gone)}"
+        yield Reason("vanished", message)
     found = score.found_headings(comparison.scorecard.fingerprint.get("found_headings")).values()
     if matches := sum(matches for _, matches in found):
         rest = f"{counted(matches, 'match rests', 'matches rest')} on headings that raggate found by the passage's text"
@@ -384,15 +353,11 @@ def refuse_other_origin(run: Run) -> None:
     """Refuse a run of a command that asks another build than the configuration's, or breaks it on purpose.
 
     A run that does not say what made it, as of other systems, passes.
-
-    Raises:
-        UsageError: naming command and build.
     """
     command, build = run.provenance.command, run.provenance.build
-    if command not in _MADE:
-        return
-    what = f"{cut(build, limit=80)}, {_MADE[command]}" if build else _MADE[command]
-    raise UsageError(
-        f"run {quoted(run.run_id)} is one of `raggate {command}`: {what}",
-        hint="Promote one of `raggate check`, `raggate run` or `raggate calibrate`.",
-    )
+    if command in _MADE:
+        what = f"{cut(build, limit=80)}, {_MADE[command]}" if build else _MADE[command]
+        raise UsageError(
+            f"run {quoted(run.run_id)} is one of `raggate {command}`: {what}",
+            hint="Promote one of `raggate check`, `raggate run` or `raggate calibrate`.",
+        )

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import lru_cache, partial
+from collections.abc import Collection, Iterator, Sequence
+from functools import lru_cache
 
 from raggate.base.errors import UsageError
 from raggate.base.headings import covers, elements, is_end_of, same_letters
@@ -26,8 +26,6 @@ Stage = tuple[LabelledResult, Support, Ranked]
 """An answer, a support that it does not match, and the chunk that comes nearest to it."""
 
 _Items = Sequence[LabelledResult]
-_Why = Callable[[_Items, _Items], str]
-"""Takes the answers that come no further than a step, and all; returns what stops them."""
 
 _NAMED = 3
 _BY_TEXT = "`heading_path: {from: text}`"
@@ -61,19 +59,15 @@ def warnings(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     silent = {reach.mode for reach in comparison.reach if not reach.matches}
     for mode, labelled, questions in comparison.untold_headings:
         if mode not in silent:
-            message = (
-                f"the API returns no heading_path{_in_mode(comparison, mode)}, so {labelled} of "
-                f"{counted(questions, 'question')} can never match: their labels name headings. Let it return the "
-                "headings above each passage, or leave heading_path out of the golden set: then whole notes count"
-            )
-            yield Reason("no-match", message, mode=mode)
+            few = f"{labelled} of {counted(questions, 'question')} can never match: their labels name headings"
+            advice = "Let it return the headings above each passage, or leave heading_path out of the golden set"
+            message = f"the API returns no heading_path{_in_mode(comparison, mode)}, so {few}. {advice}"
+            yield Reason("no-match", f"{message}: then whole notes count", mode=mode)
     new = modes_without_past(comparison)
     for mode, name in _without_match(comparison.scorecard, gate.min_cases):
         if name != OVERALL and mode in new:
-            message = (
-                f"no question has a match in {_named([(mode, name)])}; to promote this run, name it with "
-                "--allow-no-match"
-            )
+            place = f"no question has a match in {_named([(mode, name)])}"
+            message = f"{place}; to promote this run, name it with --allow-no-match"
             yield Reason("no-match", message, mode=mode, slice=name)
 
 
@@ -98,19 +92,17 @@ def _reach(mode: str, items: Sequence[LabelledResult], *, mapped: bool) -> Reach
     noted = [item for item in items if matched(item) or any(_of_note(item))]
     placed = [item for item in noted if matched(item) or any(_of_section(item))]
     right = [item for item in placed if matched(item)]
-    steps: tuple[tuple[_Items, _Items, _Why], ...] = (
-        (items, noted, _why_no_note),
-        (noted, placed, _why_no_section),
-        (placed, right, _why_no_match),
-    )
-    before, after, find = max(steps, key=lambda step: len(step[0]) - len(step[1]))
+    steps = ((items, noted), (noted, placed), (placed, right))
+    before, after = max(steps, key=lambda step: len(step[0]) - len(step[1]))
     kept = {id(item) for item in after}
     left = [item for item in before if id(item) not in kept]
-    shown = bool(left) and 2 * len(left) >= len(before)
-    by_text = mapped and shown and find is _why_no_section and _by_text(left, items)
-    find = partial(_why_no_section, by_text=True) if by_text else find
-    sizes = (len(items), len(noted), len(placed), len(right))
-    return Reach(mode, *sizes, why=find(left, items) if shown else "", by_text=by_text)
+    why, by_text = "", False
+    if left and 2 * len(left) >= len(before):
+        if after is placed:
+            why, by_text = _why_no_section(left, items, mapped=mapped)
+        else:
+            why = _why_no_note(left, items) if after is noted else _why_no_match(items)
+    return Reach(mode, len(items), len(noted), len(placed), len(right), why=why, by_text=by_text)
 
 
 def matched(item: LabelledResult) -> bool:
@@ -139,7 +131,7 @@ def _most(cases: Collection[object], of: Collection[object]) -> bool:
     return 2 * len(cases) > len(of)
 
 
-def _why_no_note(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
+def _why_no_note(left: _Items, items: _Items) -> str:
     failed = [item for item in left if item.result.response is None]
     answered = [item for item in left if item.result.response is not None]
     empty = [item for item in answered if not ranked(item)]
@@ -190,38 +182,21 @@ def _tails(gold: str, path: str) -> bool:
     return first != "/" != second and (first.endswith(second) or second.endswith(first))
 
 
-def _why_no_section(left: _Items, items: _Items, *, by_text: bool = False) -> str:
-    if not _tell_headings(items):
-        find = f", find them by the text ({_BY_TEXT})" if by_text else ""
-        return (
-            f"the API returns no heading_path: let it return the headings above each passage{find}, or leave "
-            "heading_path out of the golden set, and whole notes count"
-        )
-    headings = _headings(left)
-    apart = unsplit((returned, [elements(gold)]) for gold, returned in headings)
-    if not _most(headings, left):
-        return "other sections of these notes come back, or the API writes their headings differently"
-    if by_text:
-        return f"the API returns some of the headings alone{_example(*headings[0])}; {_BY_TEXT} finds the others"
-    return (apart or "the API writes headings differently") + _example(*headings[0])
-
-
-def _by_text(left: _Items, items: _Items) -> bool:
-    """Return whether the texts could tell what is missing: no heading is returned, or some headings of a section."""
-    headings = _headings(left)
-    parts = [pair for pair in headings if _is_part(*pair)]
-    apart = unsplit((returned, [elements(gold)]) for gold, returned in headings)
-    return not _tell_headings(items) or (not apart and _most(parts, left))
-
-
-def _tell_headings(items: _Items) -> bool:
-    return any(chunk.heading_path.strip() for item in items for _, _, chunk in ranked(item))
-
-
-def _headings(left: _Items) -> list[tuple[str, str]]:
-    """Return the headings of the golden set, and those that came back in their place."""
+def _why_no_section(left: _Items, items: _Items, *, mapped: bool) -> tuple[str, bool]:
+    """Return what stops answers at the section, and whether the texts of a `mapped` API could tell what is missing."""
+    if not any(chunk.heading_path.strip() for item in items for _, _, chunk in ranked(item)):
+        find = f", find them by the text ({_BY_TEXT})" if mapped else ""
+        advice = f"let it return the headings above each passage{find}, or leave heading_path out of the golden set"
+        return f"the API returns no heading_path: {advice}, and whole notes count", mapped
+    # the headings of the golden set, and those that came back in their place
     nearest = (next(filter(_told_otherwise, _of_note(item)), None) for item in left)
-    return [(stage[1].heading_path or "", stage[2][2].heading_path) for stage in nearest if stage is not None]
+    headings = [(stage[1].heading_path or "", stage[2][2].heading_path) for stage in nearest if stage is not None]
+    if not _most(headings, left):
+        return "other sections of these notes come back, or the API writes their headings differently", False
+    apart, example = unsplit((told, [elements(gold)]) for gold, told in headings), _example(*headings[0])
+    if mapped and not apart and _most([pair for pair in headings if _is_part(*pair)], left):
+        return f"the API returns some of the headings alone{example}; {_BY_TEXT} finds the others", True
+    return (apart or "the API writes headings differently") + example, False
 
 
 def _is_part(gold: str, returned: str) -> bool:
@@ -241,7 +216,7 @@ def _told_otherwise(stage: Stage) -> bool:
     return known or alike or bool(unsplit([(heading, [elements(gold)])]))
 
 
-def _why_no_match(_left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
+def _why_no_match(items: _Items) -> str:
     if not any(chunk.text.strip() for item in items for _, _, chunk in ranked(item)):
         return "the API returns no text that could contain the snippets of the golden set"
     return "the text of these passages does not contain the snippets of the golden set"
@@ -288,11 +263,7 @@ def _matched(case: CaseScore) -> bool | None:
 
 
 def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str]) -> tuple[Reason, ...]:
-    """Refuse to make a run the baseline of modes and slices in which nothing matches; return those that are allowed.
-
-    Raises:
-        UsageError: for a mode or slice without a match that is not allowed, or an allowed one that the run has not.
-    """
+    """Refuse to make a run the baseline of modes and slices in which nothing matches; return those that are allowed."""
     known = {*scorecard.slices, *(name for slices in scorecard.slices.values() for name in slices)}
     unknown = sorted({*allowed} - known)
     if unknown:

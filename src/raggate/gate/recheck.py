@@ -141,10 +141,8 @@ class Check:
     def confirmed(self, checked: Verdict) -> Verdict:
         """Decide once more by what the flipped questions were answered when they were asked again.
 
-        Returns:
-            The regression, if it is confirmed. Else a pass with loud warnings, as far as the noise of the baseline's
-            own run explains it, metric by metric; if that is not known, or too small, a verdict that nothing can be
-            told. Questions that the base build fails too confirm nothing by themselves, and dismiss nothing.
+        What is not confirmed is a pass as far as the noise of the baseline's own run explains it, metric by metric;
+        else nothing can be told. Questions that the base build fails too confirm nothing, and dismiss nothing.
         """
         asked = self._asked
         if not asked.again:
@@ -168,12 +166,14 @@ class Check:
             back = set(asked.asked) - left
             came = len({case for _, case in back} - {case for _, case in left})
             less = f", except {counted(came, 'question')} that recovered" if came else ""
+            measured = noise.is_measured(self._baseline) or not noise.noisy(self._comparison)
+            word = "Confirmed by asking again" if measured else "Still worse when asked again"
             # that a steady API answers alike is no news
             news = came or asked.base or noise.noisy(self._comparison)
             return replace(
                 checked,
                 reasons=(*checked.reasons, Reason("rechecked", message)) if news else checked.reasons,
-                sentences=(*checked.sentences, f"{self._confirmed_word()}{less}."),
+                sentences=(*checked.sentences, f"{word}{less}."),
                 cleared=checked.cleared | back,
                 recheck=outcome,
             )
@@ -183,10 +183,6 @@ class Check:
             way_out = noise.steadier(self._baseline.scorecard)
             return _undecided(checked, outcome, f"{message}. This is no pass{why}{way_out}")
         return _passed(checked, outcome, message)
-
-    def _confirmed_word(self) -> str:
-        measured = noise.is_measured(self._baseline) or not noise.noisy(self._comparison)
-        return "Confirmed by asking again" if measured else "Still worse when asked again"
 
     def _never_back(self, key: Key) -> bool:
         """Return whether a question was never better than at first, in whatever metric it is lost by."""
@@ -203,21 +199,16 @@ class Check:
         steadier = noise.steadier(self._baseline.scorecard)
         if not left & self._first.missed.keys() and self._like_noise(stayed):
             return f". {len(stayed)} of them stayed lost each time, which noise alone often does to so many{steadier}"
-        coming = self._coming_and_going(left - stayed)
+        # those that must pass and came back at least once; a steady API has none
+        noisy = repeats.noisy(self._baseline.scorecard.fingerprint)
+        coming = (left - stayed) & self._first.missed.keys() if noisy else frozenset()
         if coming and not self._red_without(coming, scorecard, today):
             must, them = counted(len(coming), "question"), "it" if len(coming) == 1 else "these"
             return f". {must} that must pass came back at least once, and without {them} nothing would be red{steadier}"
         shared = self._failing() & left if len(left) < len(self._asked.asked) else frozenset()
-        return (
-            ", and without these nothing would be red"
-            if shared and not self._red_without(shared, scorecard, today)
-            else ""
-        )
-
-    def _coming_and_going(self, back: AbstractSet[Key]) -> AbstractSet[Key]:
-        """Return those that must pass among questions that came back at least once; none of a steady API."""
-        noisy = repeats.noisy(self._baseline.scorecard.fingerprint)
-        return back & self._first.missed.keys() if noisy else frozenset()
+        if shared and not self._red_without(shared, scorecard, today):
+            return ", and without these nothing would be red"
+        return ""
 
     def _like_noise(self, stayed: AbstractSet[Key]) -> bool:
         """Return whether so many questions may have stayed lost by nothing but noise.

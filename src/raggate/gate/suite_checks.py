@@ -17,7 +17,7 @@ from raggate.gate.statistics.paired import unit_sizes
 from raggate.gate.statistics.power import questions_for
 from raggate.gate.waivers import for_case, waiver_statuses
 from raggate.models.baseline import Baseline
-from raggate.models.golden import Case, Golden
+from raggate.models.golden import Golden
 from raggate.models.lint import LintFinding, ModeOutlook, Outlook
 from raggate.models.scorecard import OVERALL, CaseScore
 from raggate.scoring import score
@@ -37,12 +37,11 @@ def check_waivers(
     """Check which waivers are over on a day, hold for very long, or leave out most questions together."""
     statuses = waiver_statuses(settings.waivers, at)
     for number, waiver in enumerate(statuses):
+        place, what = (path, line_of(number), f"waivers[{number}]"), quoted(waiver.metric or waiver.case)
         if waiver.state == "expired":
-            message = f"the waiver for {quoted(waiver.metric or waiver.case)} ended on {waiver.expires}"
-            yield LintFinding("expired-waiver", path, line_of(number), f"waivers[{number}]", message)
+            yield LintFinding("expired-waiver", *place, f"the waiver for {what} ended on {waiver.expires}")
         elif waiver.days_left is not None and waiver.days_left > LONGEST_WAIVER_DAYS:
-            message = f"the waiver for {quoted(waiver.metric or waiver.case)} holds until {waiver.expires}"
-            yield LintFinding("broad-waiver", path, line_of(number), f"waivers[{number}]", message)
+            yield LintFinding("broad-waiver", *place, f"the waiver for {what} holds until {waiver.expires}")
     active = [waiver for waiver in statuses if waiver.state == "active"]
     for mode in settings.ask.modes:
         asked = [case.id for case in golden.cases if asked_in(case.modes, mode)]
@@ -99,8 +98,7 @@ def _other_settings(
     before = baseline.scorecard.fingerprint
     for key, message in completeness.changed_settings(before, now):
         yield LintFinding("other-settings", path, 1, key, message)
-    lost = completeness.lost_cutoffs(before, settings.score.k)
-    if lost:
+    if lost := completeness.lost_cutoffs(before, settings.score.k):
         yield LintFinding("other-settings", path, 1, "score.k", f"cut-offs not scored any more: {lost}")
 
 
@@ -112,21 +110,15 @@ def _removed(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFind
 
 
 def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
+    """Yield the questions with gold supports that are the same as then, and that no call found or failed at."""
     scores: dict[str, list[CaseScore]] = {}
-    for own_score in baseline.scorecard.cases:
-        scores.setdefault(own_score.case_id, []).append(own_score)
-    ranked = [(case, own) for case in golden.cases if (own := _comparable(case, scores.get(case.id, ()), baseline))]
-    for case, own in ranked:
-        if all(score.rank is None for score in own):
-            yield LintFinding(
-                "impossible-question", path, case.line, case.id, "no mode found it when the baseline was measured"
-            )
-
-
-def _comparable(case: Case, scores: list[CaseScore] | tuple[()], baseline: Baseline) -> list[CaseScore]:
-    """Return the scores of a case whose labels name places, where it is the same as then and every call succeeded."""
-    same = all(score.hash == case.hash and score.failure is None for score in scores)
-    return list(scores) if case.gold_supports and same else []
+    for own in baseline.scorecard.cases:
+        scores.setdefault(own.case_id, []).append(own)
+    for case in golden.cases:
+        known = scores.get(case.id, []) if case.gold_supports else []
+        if known and all(own.hash == case.hash and own.failure is None and own.rank is None for own in known):
+            message = "no mode found it when the baseline was measured"
+            yield LintFinding("impossible-question", path, case.line, case.id, message)
 
 
 def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -> Outlook:

@@ -35,16 +35,7 @@ _LEFT_OUT = (
 
 
 class Circumstances(Struct, frozen=True, kw_only=True):
-    """What has a say beside the comparison and the policy.
-
-    Attributes:
-        selection: the part of the questions that was asked; None if all were.
-        stopped: why the run broke off, None when every question was asked.
-        first_run: whether there is no baseline because the trusted commit does not have raggate yet.
-        started: when the run started, ISO 8601; empty when that is not known.
-        build: the build that was asked, as `Provenance` names it.
-        waivers_resolved: whether the change itself removes or renews every waiver that has expired.
-    """
+    """What has a say beside the comparison and the policy, as `Run` and `ReportContext` have it."""
 
     selection: Selection | None = None
     stopped: str | None = None
@@ -110,7 +101,7 @@ def _warnings(
     yield from _findings(findings, "warn")
     yield from caveats.of_baseline(comparison, gate, around.started)
     yield from caveats.thinner(comparison, rows, gate)
-    yield from caveats.unwatched(comparison)
+    yield from (Reason("never-asked", message) for message in comparison.never_asked)
     yield from reach.warnings(comparison, gate)
     yield from caveats.of_calls(comparison)
     yield from noise.unsteady(comparison)
@@ -134,16 +125,16 @@ def _not_measured(
         problems = list(reach.reasons(comparison))
     yield from problems
     if around.first_run:
-        message = "this is a first run: the commit that would judge the change does not have raggate yet"
-        yield Reason("first-run", message)
+        yield Reason(
+            "first-run", "this is a first run: the commit that would judge the change does not have raggate yet"
+        )
     elif comparison.baseline is None:
         broken = any(finding.level == "error" for finding in findings)
         yield Reason("no-baseline", wording.no_baseline(comparison, promotable=not problems, broken=broken))
     for cause in comparison.incomparable:
         yield Reason("incomparable", f"{cause}; {wording.instead(comparison)}")
     yield from completeness.other_denominators(comparison, gate)
-    few = "" if around.stopped else completeness.little_overlap(comparison, gate, "the baseline")
-    if few:
+    if not around.stopped and (few := completeness.little_overlap(comparison, gate, "the baseline")):
         yield Reason("little-overlap", few)
 
 
@@ -152,8 +143,7 @@ def _findings(findings: Sequence[Finding], level: str, *, unseen: bool | None = 
     for finding in findings:
         if finding.level == level and unseen in {None, finding.unseen}:
             what = wording.clause(finding.message)
-            said = f"“{what}” {finding.state}" if finding.unseen else what
-            message = f"{said}: {finding.examples[0]}"
+            message = f"{f'“{what}” {finding.state}' if finding.unseen else what}: {finding.examples[0]}"
             yield Reason(f"invariant-{finding.invariant}", message, invariant=finding.invariant)
 
 

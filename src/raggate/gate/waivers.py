@@ -57,33 +57,21 @@ def left_out(
     before = by_question(baseline.scorecard.cases)
     for case in comparison.scorecard.cases:
         waiver = for_case(waived, case.case_id, case.mode)
-        old = before.get((case.mode, case.case_id))
-        if waiver is None:
+        if waiver is not None and (how := _how(before.get((case.mode, case.case_id)), case, comparison, gate)):
+            yield case, waiver, how
+
+
+def _how(old: CaseScore | None, new: CaseScore, comparison: Comparison, gate: Gate) -> str:
+    """Return how a case would count against the run; empty where it would not."""
+    worse, beyond = False, False
+    for metric, mean in comparison.scorecard.slices.get(new.mode, {}).get(OVERALL, {}).items():
+        rule, now = gate.rule(metric), new.values.get(metric)
+        if rule is None or now is None:
             continue
-        if old is not None and _worse(old, case, comparison, gate):
-            yield case, waiver, "got worse"
-        elif _beyond(case, comparison, gate):
-            yield case, waiver, "is beyond its floor or ceiling"
-
-
-def _beyond(case: CaseScore, comparison: Comparison, gate: Gate) -> bool:
-    for metric, mean in comparison.scorecard.slices.get(case.mode, {}).get(OVERALL, {}).items():
-        rule, value = gate.rule(metric), case.values.get(metric)
-        limit = None if rule is None else rule.limit(mean.direction)
-        if limit is not None and value is not None and improvement(mean.direction, limit, value) < -EPSILON:
-            return True
-    return False
-
-
-def _worse(old: CaseScore, new: CaseScore, comparison: Comparison, gate: Gate) -> bool:
-    values = comparison.scorecard.slices.get(new.mode, {}).get(OVERALL, {})
-    for metric, value in values.items():
-        was, now = old.values.get(metric), new.values.get(metric)
-        if gate.rule(metric) is None or was is None or now is None:
-            continue
-        if improvement(value.direction, was, now) < -EPSILON:
-            return True
-    return False
+        was, limit = None if old is None else old.values.get(metric), rule.limit(mean.direction)
+        worse = worse or (was is not None and improvement(mean.direction, was, now) < -EPSILON)
+        beyond = beyond or (limit is not None and improvement(mean.direction, limit, now) < -EPSILON)
+    return "got worse" if worse else "is beyond its floor or ceiling" if beyond else ""
 
 
 def mark_unused(waived: Sequence[WaiverStatus], used: Iterable[WaiverStatus]) -> tuple[WaiverStatus, ...]:

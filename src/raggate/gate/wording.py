@@ -29,11 +29,8 @@ def change(row: GatedMetric) -> str:
     before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
     if row.by_others and row.delta.uncompared is not None:
         return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {_allowed(row)}"
-    proven = (
-        ""
-        if row.own_p is None
-        else f"; a test of this metric by itself shows a loss beyond chance: {chance(row.own_p)}"
-    )
+    test = "; a test of this metric by itself shows a loss beyond chance"
+    proven = f"{test}: {chance(row.own_p)}" if row.own_p is not None else ""
     metric, fell, allowed = row.delta.metric, row.delta.delta or 0.0, row.allowed or 0.0
     beyond = figures.difference(metric, fell, beside=allowed if fell > 0 else -allowed)
     values = [figures.amount(metric, before, beside=after), figures.amount(metric, after, beside=before)]
@@ -92,11 +89,8 @@ def odds(p: float) -> str:
 def composite(test: CompositeTest) -> str:
     """Return how the questions of a mode moved together, and what the test of that gives."""
     units = "" if test.units == test.cases else f" in {counted(test.units, 'group')}"
-    return (
-        f"the mean of {enumerated([*map(figures.title, test.parts)])} ({test.mode}) went from {_means(test)}, "
-        f"{test.moves}{units}; "
-        f"{chance(test.adjusted)} ({test.test})"
-    )
+    mean = f"the mean of {enumerated([*map(figures.title, test.parts)])} ({test.mode})"
+    return f"{mean} went from {_means(test)}, {test.moves}{units}; {chance(test.adjusted)} ({test.test})"
 
 
 def _means(test: CompositeTest) -> str:
@@ -146,10 +140,8 @@ def crept(row: GatedMetric, total: float, since: str) -> str:
     way = "down" if row.delta.current.direction == "higher" else "up"
     allowed, begun = _allowed(row), f" since {since}" if since else ""
     lost = figures.distance(row.delta.metric, total, beside=row.allowed or 0.0)
-    return (
-        f"{name(row.delta)} has crept {way} {lost}{begun} in small accepted steps of at most "
-        f"{allowed} each; in all only {allowed} is allowed"
-    )
+    steps = f"small accepted steps of at most {allowed} each"
+    return f"{name(row.delta)} has crept {way} {lost}{begun} in {steps}; in all only {allowed} is allowed"
 
 
 def waived(waiver: WaiverStatus) -> str:
@@ -212,20 +204,21 @@ def instead(comparison: Comparison) -> str:
 def not_asked(missing: Sequence[tuple[str, str]]) -> str:
     """Return which questions, by mode and case id, a run lacks results of; one that lacks them in two modes is one."""
     number = len({case for _, case in missing})
-    names = [f"{cut(case)} ({cut(mode)})" for mode, case in missing]
-    return f"{counted(number, 'question')} of the golden set {'lacks' if number == 1 else 'lack'} results: " + some(
-        names
-    )
+    names = some([f"{cut(case)} ({cut(mode)})" for mode, case in missing])
+    return f"{counted(number, 'question')} of the golden set {'lacks' if number == 1 else 'lack'} results: {names}"
 
 
 def no_baseline(comparison: Comparison, *, promotable: bool, broken: bool = False) -> str:
     """Return that there is no baseline, and what to do."""
-    if comparison.no_baseline:
-        return comparison.no_baseline
-    if promotable and broken:
-        return "there is no baseline to compare with, and this run cannot become one: it breaks an invariant"
+    none = "there is no baseline to compare with"
     # what was not measured well cannot be promoted either
-    return "there is no baseline to compare with" + ("; review this run and promote it" if promotable else "")
+    if comparison.no_baseline or not promotable:
+        return comparison.no_baseline or none
+    return (
+        f"{none}, and this run cannot become one: it breaks an invariant"
+        if broken
+        else f"{none}; review this run and promote it"
+    )
 
 
 def are(number: int) -> str:
@@ -252,35 +245,29 @@ def headline(
     tests: Sequence[CompositeTest] = (),
 ) -> tuple[str, ...]:
     """Return the verdict in one sentence or a few, for a reader in a hurry; and which metrics had no say in it."""
-    return (*_headline(outcome, reasons, comparison, warnings, tests), *_advisory(warnings))
-
-
-def _advisory(warnings: Sequence[Reason]) -> tuple[str, ...]:
+    if outcome == "pass":
+        sentences = _passed(comparison, warnings, tests)
+    elif outcome == "regression":
+        sentences = _regression(reasons, [flip.case_id for flip in comparison.broke])
+    else:
+        sentences = (impossible(outcome, reasons[0]),)
     unfit = [warning for warning in warnings if warning.code == "judge-unfit"]
+    if not unfit:
+        return sentences
     # others of their metrics may decide
     metrics = enumerated([figures.title(warning.metric or "") for warning in unfit])
-    return (f"Judges do not decide about {metrics}: {clause(unfit[0].message)}.",) if unfit else ()
+    return (*sentences, f"Judges do not decide about {metrics}: {clause(unfit[0].message)}.")
 
 
-def _headline(
-    outcome: VerdictKind,
-    reasons: Sequence[Reason],
-    comparison: Comparison,
-    warnings: Sequence[Reason],
-    tests: Sequence[CompositeTest],
-) -> tuple[str, ...]:
-    if outcome == "pass" and (losses := list(tolerated(warnings))):
+def _passed(comparison: Comparison, warnings: Sequence[Reason], tests: Sequence[CompositeTest]) -> tuple[str, ...]:
+    if losses := list(tolerated(warnings)):
         modes = {warning.mode for warning in warnings if warning.code == "no-evidence"}
         chances = [test.adjusted for test in tests if test.mode in modes]
         told = f" {odds(min(chances)).capitalize()}." if chances else ""
         return (f"No regression, but {'; '.join(losses)}.{told}",)
-    if outcome == "pass":
-        compared = comparison.compared or comparison.scorecard.questions
-        note = f", {counted(len(warnings), 'warning')}" if warnings else ""
-        return (f"No gated metric is worse than allowed ({counted(compared, 'question')}{note}).",)
-    if outcome == "regression":
-        return _regression(reasons, [flip.case_id for flip in comparison.broke])
-    return (impossible(outcome, reasons[0]),)
+    compared = comparison.compared or comparison.scorecard.questions
+    note = f", {counted(len(warnings), 'warning')}" if warnings else ""
+    return (f"No gated metric is worse than allowed ({counted(compared, 'question')}{note}).",)
 
 
 def impossible(outcome: VerdictKind, reason: Reason) -> str:

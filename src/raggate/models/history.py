@@ -17,7 +17,7 @@ class Revision(Struct, frozen=True, kw_only=True):
         commit: the full commit id.
         stamp: when it was authored, as ISO 8601 in UTC; empty when the commit says something impossible.
         subject: first line of the commit message: foreign text.
-        path: the file's path then, from the top of the repository; it differs from the present one after a rename.
+        path: the file's path, from the top of the repository.
         baseline: what the file said, without its cases; None when it cannot be read.
         problem: why it cannot be read: foreign text; empty when it can.
     """

@@ -42,8 +42,8 @@ def test_a_change_inside_the_noise_is_told_and_stays_red() -> None:
     """hit_at_5 fell by 0.06 where equal runs lie 0.08 apart: it may be noise, and the verdict is a regression."""
     held = comparison(make_delta(0.80, 0.74), stored=noise(hit_at_5=0.08))
     assert message(held) == (
-        "1 gated metric changed by no more than in 5 equal runs on 2026-03-04, so it may be noise: "
-        "hit@5 (hybrid) −6.0 pt, noise 8.0 pt; this does not excuse it"
+        "1 gated metric changed by no more than in 5 equal runs on 2026-03-04, which excuses no loss: "
+        "hit@5 (hybrid) −6.0 pt (noise 8.0 pt)"
     )
     verdict = decide(held, (), Gate())
     assert (verdict.outcome, [reason.code for reason in verdict.reasons]) == ("regression", ["worse"])
