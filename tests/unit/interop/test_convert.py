@@ -16,10 +16,10 @@ from here import called
 from raggate.base.errors import UsageError
 from raggate.cli.main import run_command
 from raggate.inputs import golden
-from raggate.models.golden import Case, Support
+from raggate.models.golden import Case
 from raggate.scoring import score
 from raggate.scoring.metrics import METRICS
-from raggate_interop.convert import FORMATS, PRAGMATA, Options, convert, read, rows_of
+from raggate_interop.convert import FORMATS, PRAGMATA, Options, convert, read
 from raggate_interop.convert_command import SOURCES, TARGETS, convert as command
 from raggate_interop.kebab.golden import GoldenFile, GoldenQuery
 from raggate_interop.results import Converted
@@ -36,55 +36,6 @@ GRADES = st.dictionaries(TOKEN, st.integers(-1, 120), min_size=1, max_size=3)
 def unique(items: list[Any]) -> tuple[Any, ...]:
     """Keep one of each id."""
     return tuple({item.id: item for item in items}.values())
-
-
-@st.composite
-def cases(draw: st.DrawFn) -> Case:
-    """Build a case that a golden set can hold, with any of its keys."""
-    answerable = draw(st.booleans())
-    places = st.builds(
-        Support,
-        rel_path=TOKEN,
-        heading_path=st.none() | WORDS,
-        snippets=st.lists(WORDS, max_size=2).map(tuple),
-        vault=st.none() | TOKEN,
-        grade=st.sampled_from([1, 1, 2, 100]),
-    )
-    supports = tuple(draw(st.lists(places, max_size=2))) if answerable else ()
-    documents = draw(IDS) if answerable else ()
-    chunks = draw(IDS) if answerable else ()
-    must = tuple(draw(st.lists(WORDS, max_size=1)))
-    if answerable and not (supports or documents or chunks or must):
-        documents = ("d",)
-    rule = draw(st.sampled_from([None, None, "cite_newer"]))
-    name = draw(TOKEN)
-    return golden.complete(
-        Case(
-            id=name,
-            # a queries.json cannot tell two cases with the same question apart
-            question=f"{draw(WORDS)} {name}",
-            group=draw(st.sampled_from([None, name])),
-            answerable=answerable,
-            gold_supports=supports,
-            required_support_groups=((0,),) if supports and draw(st.booleans()) else None,
-            recency_conflict_rule=rule,
-            category="recency/conflict" if rule else draw(st.sampled_from(["factual", "general"])),
-            expected_key_facts=tuple(draw(st.lists(WORDS, max_size=1))),
-            tags=tuple(draw(st.lists(st.sampled_from(["a", "intent=find", "scenario=x"]), unique=True))),
-            vaults=draw(IDS),
-            folders=draw(IDS),
-            difficulty=draw(st.sampled_from(["medium", "hard"])),
-            modes=draw(st.sampled_from([None, ("bm25",), ("vector", "hybrid")])),
-            must_pass=draw(st.booleans()),
-            k=draw(st.sampled_from([None, 7])),
-            detail=draw(st.sampled_from([None, "brief"])),
-            expected_doc_ids=documents,
-            expected_chunk_ids=chunks,
-            must_contain=must,
-            forbidden=tuple(draw(st.lists(WORDS, max_size=1))),
-            lang=draw(st.sampled_from([None, "de"])),
-        )
-    )
 
 
 KEBAB = st.lists(
@@ -135,30 +86,6 @@ def go(source: Path, target: Path, there: str, to: str, **changes: Any) -> Conve
     return convert(
         source, target, from_format=there, to_format=to, options=Options(**options), strict=False, overwrite=False
     )
-
-
-@given(originals=st.lists(cases(), min_size=1, max_size=3).map(unique), name=st.sampled_from(sorted(FORMATS)))
-@tried(30)
-def test_every_key_of_a_case_comes_back_or_is_named(originals: tuple[Case, ...], name: str) -> None:
-    """What raggate says of a case is the same after a way through any format, but for the keys that the notes name."""
-    with TemporaryDirectory() as directory:
-        start, middle, end = (Path(directory) / part for part in ("start", "middle", "end"))
-        start.write_bytes(b"".join(map(golden.write_case, originals)))
-        try:
-            lost_notes = go(start, middle, "raggate", name).lost
-            go(middle, end, name, "raggate")
-        except UsageError as error:
-            assert any(words in error.message for words in ("contains", "express", "would be no"))  # noqa: PT017
-            return
-        before = rows_of(golden.load(start.read_bytes(), "start").cases)
-        after = rows_of(golden.load(end.read_bytes(), "end").cases)
-    lost = {(note.case, note.key.split("[")[0].split(".")[0]) for note in lost_notes}
-    for case_id, row in before.items():
-        if (case_id, "") in lost:
-            continue
-        for key, value in row.items():
-            if (case_id, key) not in lost:
-                assert after[case_id].get(key) == value, key
 
 
 @pytest.mark.parametrize("name", sorted(NATIVE))

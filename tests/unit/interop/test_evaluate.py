@@ -172,7 +172,6 @@ def test_denominators() -> None:
 @each_row(
     ("lists", "qrels", "message"),
     [
-        pytest.param({"q": "a"}, {}, "no query with a relevant document", id="no judgements"),
         pytest.param({"q": "a"}, {"q": {"a": 0}}, "no query with a relevant document", id="nothing relevant"),
         pytest.param({}, {"q": {"a": 1}}, "no result list for any of 1 judged query, but 0 lists of", id="no lists"),
         pytest.param({"Q": "a"}, {"q": {"a": 1}}, "any of 1 judged query, but 1 list of", id="other ids"),
@@ -220,7 +219,6 @@ def test_files_in_step_are_not_held() -> None:
     ("lists", "judged"),
     [
         pytest.param("aa", "a", id="list twice"),
-        pytest.param("xx", "a", id="list without judgements twice"),
         pytest.param("ab", "aba", id="judgements twice, both given"),
         pytest.param("b", "aab", id="judgements twice, both waiting"),
         pytest.param("b", "abb", id="judgements twice at the end"),
@@ -323,7 +321,6 @@ def test_duplicates_leave_before_the_cutoff(tmp_path: Path) -> None:
     "row",
     [
         {"query_id": "7", "doc_ids": ["a", "5"]},
-        {"qid": "7", "docs": ["a", "5"]},
         {"id": 7, "results": ["a", 5]},
         {"id": 7, "results": [{"doc_id": "a", "score": 1}, {"id": 5}]},
         {"query_id": 7, "doc_ids": None, "docs": [{"docid": "a"}, {"docid": 5}], "extra": {}},
@@ -346,13 +343,10 @@ def test_spellings_of_lists(tmp_path: Path, row: dict[str, Any], mark: str) -> N
         pytest.param('{"query_id": "q", "doc_ids": [], "x": ' + "[" * 9999, ":2: is not JSON", id="nested deeply"),
         pytest.param("[1]", ":2: '[1]', expected a JSON object", id="a list"),
         pytest.param('{"doc_ids": []}', ":2: no query id", id="no id"),
-        pytest.param('{"query_id": "", "doc_ids": []}', ":2: no query id", id="empty id"),
         pytest.param('{"query_id": true, "doc_ids": []}', ":2: no query id", id="a truth value"),
         pytest.param('{"query_id": "q"}', ":2: no list of documents", id="no list"),
         pytest.param('{"query_id": "q", "doc_ids": "abc"}', ":2: no list of documents", id="a text"),
-        pytest.param('{"query_id": "q", "doc_ids": {"a": 1}}', ":2: no list of documents", id="an object"),
         pytest.param('{"query_id": "q", "doc_ids": ["a", null]}', ":2: entry 2 is 'None'", id="null"),
-        pytest.param('{"query_id": "q", "doc_ids": ["a", 1.5]}', ":2: entry 2 is '1.5'", id="a fraction"),
         pytest.param('{"query_id": "q", "doc_ids": [{"text": "a"}]}', ":2: entry 1 is", id="no id in an entry"),
     ],
 )
@@ -404,16 +398,6 @@ def test_agreement_with_pytrec_eval(tmp_path: Path, seed: int) -> None:
             for k in cutoffs:
                 assert ours[f"{name}_at_{k}"] == pytest.approx(other[f"{their_name}_{k}"], abs=1e-12), (name, k)
     assert evaluation.counts.missing == len(scored - set(run))
-
-
-def test_near_ties_are_where_pytrec_eval_differs(tmp_path: Path) -> None:
-    """The one difference in order: scores that 32-bit floats cannot tell apart are not tied here."""
-    qrels, run = {"q": {"a": 1}}, {"q": {"a": 0.900000001, "b": 0.9}}
-    trec.write_qrels(tmp_path / "qrels", qrels.items())
-    write_scores(tmp_path / "run", run)
-    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"recip_rank"}).evaluate(run)
-    ours = evaluate_files(Files(qrels=tmp_path / "qrels", run=tmp_path / "run"))
-    assert (ours.metrics["mrr_at_10"].value, theirs["q"]["recip_rank"]) == (1, 1 / 2)
 
 
 @given(

@@ -113,13 +113,9 @@ def test_reads_what_their_patterns_read(answer: str) -> None:
     [
         pytest.param("\n" * MAX_ANSWER, id="line ends"),
         pytest.param("citation" + " " * MAX_ANSWER, id="a heading that does not end"),
-        pytest.param("\ncitation" * 5500, id="many headings"),
-        pytest.param("[File: " * 7000, id="openings without a comma"),
         pytest.param("[File: " * 3000 + "," + " " * 25000, id="openings of one comma"),
         pytest.param("[File:" + " " * MAX_ANSWER, id="a path of spaces"),
-        pytest.param("[File: a, Section: x " * 2300, id="sections that do not end"),
         pytest.param("[File: a, Section: x " * 2300 + "]'", id="sections that end in a quote"),
-        pytest.param("[" * MAX_ANSWER, id="brackets"),
         pytest.param("File: \n" * 7000 + ",", id="running text"),
         pytest.param("Citations:\n" + "[File: a.md,  Section: b] " * 1900, id="listed with other spaces"),
     ],

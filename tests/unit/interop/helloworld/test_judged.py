@@ -85,13 +85,6 @@ def test_scores_of_rows_come_in(tmp_path: Path) -> None:
     assert overall["correctness"].value == 4.0
 
 
-def test_a_run_that_nobody_judged_has_no_scores(tmp_path: Path) -> None:
-    """Without any score the imported run is one that nobody judged."""
-    run = imported(tmp_path, [make_row("test_001", make_chunk_row("a.md"))])
-    assert "judges" not in run.fingerprint
-    assert values(run) == {}
-
-
 def test_a_score_beyond_the_scale_is_refused(tmp_path: Path) -> None:
     """A score of 7 is an error that names the case, not a very good answer."""
     rows = [make_row("test_001", make_chunk_row("a.md"), correctness={"score": 7.0})]
@@ -187,17 +180,6 @@ def test_a_panel_goes_out_by_all_its_names() -> None:
     assert judged.config_fields(make_run(fingerprint={"judges": judges}))["judge_model"] == "small, large"
     for nobody in ({}, {"judges": {"models": "small"}}, {"judges": {"models": ["small"]}}):
         assert judged.config_fields(make_run(fingerprint=nobody)).get("judge_model") is None
-
-
-def test_scores_survive_the_way_there_and_back(tmp_path: Path) -> None:
-    """What is imported and exported again has the scores, the judge and the prompts' label it had."""
-    rows = [make_row("test_001", make_chunk_row("a.md"), groundedness=GROUNDED, correctness=CORRECT)]
-    imported(tmp_path, rows)
-    run("export", tmp_path / "imported", "--out", tmp_path / "back")
-    (row,) = [json.loads(line) for line in (tmp_path / "back" / "results.jsonl").read_text().splitlines()]
-    assert (row["groundedness"], row["correctness"]) == (GROUNDED, CORRECT)
-    config = json.loads((tmp_path / "back" / "config.json").read_text())
-    assert (config["judge_model"], config["judge_prompt_version"]) == ("Qwen2.5-3B-Instruct-Q4_K_M", "v1.0")
 
 
 @pytest.mark.parametrize(

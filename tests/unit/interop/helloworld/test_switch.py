@@ -19,7 +19,7 @@ from builders import (
     make_result,
     make_run,
 )
-from helloworld_files import CASES, CONFIG, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
+from helloworld_files import CASES, CONFIG, FLAT, OPERATIONAL, ROWS, write_golden, write_run
 from raggate.base.errors import UsageError
 from raggate.gate import baseline
 from raggate.inputs import golden
@@ -55,12 +55,6 @@ def load(directory: Path, cases: Any = CASES) -> Golden:
 def imported(directory: Path, **fields: Any) -> Run:
     """Write a run of theirs and read it as one of raggate."""
     return reader.to_run(reader.read(write_run(directory, **fields)), load(directory))
-
-
-def test_inputs_old_run_directory_operational_only(tmp_path: Path) -> None:
-    """Item: metrics.json with operational metrics only; summary.md ignored; results.jsonl may be missing."""
-    files = reader.read(write_run(tmp_path, rows=None))
-    assert (files.run_id, files.rows, files.scored) == ("20251219_235258", (), False)
 
 
 def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
@@ -105,26 +99,6 @@ def test_inputs_flat_metrics_need_their_k(tmp_path: Path) -> None:
         names({**content, "aggregate_metrics": {"mrr_avg": "high"}}, written.parent)
 
 
-def test_inputs_settings_of_an_old_run(tmp_path: Path) -> None:
-    """Item: models, weights and folder mode of an old run stand in its fingerprint, so that a comparison names them."""
-    fingerprint = imported(tmp_path).fingerprint
-    names = ("embedding_model", "llm_model", "folder_mode", "rerank_weights")
-    assert {name: fingerprint[name] for name in names} == {name: CONFIG[name] for name in names}
-    assert "llm_model" not in imported(tmp_path / "b", config={"llm_model": None}).fingerprint
-
-
-def test_inputs_rescore_an_old_run(tmp_path: Path) -> None:
-    """Item: results.jsonl is scored again by raggate's own definitions, and cut texts are flagged as such."""
-    cut = make_chunk_row("a.md", "# A", text="x" * 200 + "...")
-    run = imported(tmp_path, rows=[ROWS[0], make_row("test_002", cut), ROWS[2]])
-    assert [item.labels.truncated for item in run.results] == [False, True, False]
-    overall = score.score(run, [5]).slices["hybrid"][OVERALL]
-    # "# Golang" is no prefix of "# Golang Tips & Oddities" by path elements
-    assert overall["hit_at_5"].value == 0.5
-    assert overall["abstention_accuracy"].value == 1.0
-    assert (run.started, run.fingerprint["k"]) == ("2025-12-19T23:52:58Z", 5)
-
-
 @pytest.mark.parametrize(
     ("present", "failed", "expected"),
     [
@@ -147,31 +121,6 @@ def test_inputs_failed_calls_have_no_row(tmp_path: Path, present: list[str], fai
 def test_options_and_metrics_are_mapped(name: str) -> None:
     """Item: every option of their scripts and every metric of their files stands in a table of the migration page."""
     assert f"`{name}`" in PAGE.read_text(encoding="utf-8")
-
-
-def test_metrics_compat_beside_raggates_own(tmp_path: Path) -> None:
-    """Item: their numbers bit for bit next to raggate's: zeros for unanswerable, string prefixes, scope by list."""
-    run = imported(tmp_path)
-    cases = {case.id: case for case in run.golden.cases}
-    theirs = helloworld_metrics.aggregate(ROWS, cases)
-    assert {name: theirs[name] for name in METRICS.split() if name in theirs} == {
-        "recall_at_k_avg": 2 / 3,
-        "recall_all_at_k_avg": 0.0,
-        "mrr_avg": 0.5,
-        "precision_at_k_avg": (0.2 + 0.2) / 3,
-        "scope_miss_rate": 0.0,
-        "attribution_hit_rate": 0.5,
-        "abstention_accuracy": 1.0,
-        "hallucination_rate_unanswerable": 0.0,
-        "unanswerable_tests": 1,
-        "answerable_tests": 2,
-        "groundedness_avg": 4.0,
-        "correctness_avg": 5.0,
-        "cost": {"judge_total_usd": 0.0, "judge_total_tokens": 100},
-    }
-    ours = score.score(run, [5]).slices["hybrid"][OVERALL]
-    assert (ours["hit_at_5"].value, ours["hit_at_5"].n) == (0.5, 2)
-    assert ours["scope_miss_rate"].value is None
 
 
 def test_output_run_directory(tmp_path: Path) -> None:
@@ -325,20 +274,11 @@ def test_output_summary_counts_empty_answers_as_errors(tmp_path: Path) -> None:
     [
         ("results.jsonl", "{}\n", "results.jsonl:1: test_case_id"),
         ("results.jsonl", '\n{"test_case_id": "a", "retrieved_chunks": [{"rank": "1"}]}', "results.jsonl:2: retrieved"),
-        ("results.jsonl", "{", "not valid JSON"),
         ("results.jsonl", "[]", "results.jsonl:1: Input should be a valid dictionary"),
         ("metrics.json", '{"aggregate_metrics": {"mrr_avg": "high"}}', "aggregate_metrics.mrr_avg"),
-        ("metrics.json", '{"aggregate_metrics": {"mrr_avg": {"a": 1}}}', "metrics.json: aggregate_metrics.mrr_avg"),
         ("metrics.json", '{"aggregate_metrics": {"latency": {"p50_ms": "x"}}}', "aggregate_metrics.latency.p50_ms"),
-        ("metrics.json", '{"aggregate_metrics": {"latency": {"p50_ms": [1]}}}', "aggregate_metrics.latency.p50_ms"),
         ("metrics.json", '{"aggregate_metrics": {"operational_metrics": 1}}', "aggregate_metrics.operational_metrics"),
-        (
-            "metrics.json",
-            '{"aggregate_metrics": {"operational_metrics": {"error_rate": {}}}}',
-            "aggregate_metrics.operational_metrics.error_rate",
-        ),
         ("config.json", '{"k": -1}', "config.json: k"),
-        ("config.json", '{"judge_temperature": "0"}', "judge_temperature"),
     ],
 )
 def test_bad_files_are_named(tmp_path: Path, name: str, content: str, message: str) -> None:
@@ -366,14 +306,3 @@ def test_a_pipe_is_not_waited_for(tmp_path: Path) -> None:
     os.mkfifo(directory / "results.jsonl")
     with pytest.raises(UsageError, match=r"results\.jsonl: not a file"):
         reader.read(directory)
-
-
-def test_metrics_cost_of_an_old_run(tmp_path: Path) -> None:
-    """Item: what judging cost is added up over the rows that tell it, and exported again."""
-    run = imported(tmp_path)
-    operations = score.score(run, [5]).operations
-    assert operations is not None
-    assert operations.cost == {
-        "judge_cost_usd": {"sum": 0.0, "mean": 0.0, "n": 1},
-        "judge_tokens": {"sum": 100.0, "mean": 100.0, "n": 1},
-    }

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from builders import (
@@ -22,7 +21,7 @@ from builders import (
     make_result,
     make_run,
 )
-from kebab_builders import SCHEMA, SNAPSHOT, answer, hit, jsonl, query, row, three_queries, write_database
+from kebab_builders import SCHEMA, SNAPSHOT, answer, hit, jsonl, row, three_queries, write_database
 from kebab_reader import QueryResult
 from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Score
@@ -31,8 +30,8 @@ from raggate.config.invariant_settings import Invariants
 from raggate.inputs import golden as raggate_golden
 from raggate.models.run import Reference
 from raggate.scoring.score import score
-from raggate_interop.kebab import golden as kebab_golden, metrics
-from raggate_interop.kebab.rows import StoredRun, check_row, read_rows, write_rows
+from raggate_interop.kebab import golden as kebab_golden
+from raggate_interop.kebab.rows import StoredRun, read_rows, write_rows
 from raggate_interop.kebab.run import NO_TIME, to_rows, to_run
 from raggate_interop.kebab.sqlite import is_store, open_store
 from tables import each_row
@@ -81,14 +80,10 @@ def test_golden() -> None:
     ("text", "problem"),
     [
         ("", "the golden set has no query"),
-        ("[]", "the golden set has no query"),
         ("id: q1", "expected a list of queries"),
         ("- q1", r"golden.yaml:1: expected a mapping with 'id' and 'query'"),
         ("- id: q1", r"golden.yaml:1: key '\[0\].query' is missing"),
-        ("- query: x", "is missing"),
-        ("- id: ''\n  query: x", "at least 1 character"),
         ("- id: [12]\n  query: x", r"golden.yaml:1: \[0\].id: expected a valid string, found \[12\]"),
-        ("- id: q\n  query: x\n  expected_doc_ids: [[1]]", r"golden.yaml:3: \[0\].expected_doc_ids\[0\]"),
         ("- id: ~\n- id:\n  query: x", r"golden.yaml:2: \[1\].id: expected at least 1 character"),
         ("- id: q\n  query: x\n  must_contain: text", r"golden.yaml:3: \[0\].must_contain"),
         ("- id: q\n  query: x\n  should_refuse: maybe", "golden.yaml:3: should_refuse: expected true or false"),
@@ -126,66 +121,12 @@ def test_unknown_keys() -> None:
     )
 
 
-def test_golden_hash() -> None:
-    """The hash is of what is said: not of order and layout, but of every label."""
-    other = b"- id" + b"- id".join(part + b"\n" for part in reversed(YAML.split(b"- id")[1:]))
-    assert read(other).hash == read(YAML).hash
-    assert read(YAML.replace(b'["It"]', b'["it"]')).hash != read(YAML).hash
-
-
 def test_ids_must_exist() -> None:
     """Unknown ids are listed once, sorted, documents before chunks."""
     queries = read(YAML).queries
     kebab_golden.check_ids(queries, {"d1", "d2"}, {"c1"})
     with pytest.raises(UsageError, match=r"missing doc_ids: d1, d2; missing chunk_ids: c1$"):
         kebab_golden.check_ids(queries, set(), set())
-
-
-_TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
-_TEXTS = st.lists(_TEXT, max_size=3).map(tuple)
-_QUERIES = st.lists(
-    st.builds(
-        kebab_golden.GoldenQuery,
-        id=_TEXT.filter(bool),
-        query=_TEXT,
-        lang=_TEXT,
-        expected_doc_ids=_TEXTS,
-        expected_chunk_ids=_TEXTS,
-        must_contain=_TEXTS,
-        forbidden=_TEXTS,
-        difficulty=st.none() | _TEXT,
-        answerable=st.none() | st.booleans(),
-    ),
-    min_size=1,
-    max_size=4,
-    unique_by=lambda query: query.id,
-)
-
-
-@given(_QUERIES)
-def test_golden_round_trip(queries: list[kebab_golden.GoldenQuery]) -> None:
-    """What is written is read back equal, whatever the text."""
-    assert read(kebab_golden.write_golden(queries)).queries == tuple(queries)
-
-
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-2, 3) | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
-    max_leaves=6,
-)
-
-
-@given(st.sampled_from(["query_id", "query", "mode", "hits_top_k", "answer", "elapsed_ms", "error"]), _JSON)
-def test_rows_with_anything_in_a_key(key: str, value: Any) -> None:
-    """A row that is accepted can be scored, turned into a run and written; any other is refused."""
-    try:
-        result = check_row({**row("q1", hit(1, "c", "d"), answer=answer("x")), key: value}, "f:1")
-    except UsageError:
-        return
-    assert metrics.aggregate([result], {"q1": query("q1", must_contain=("x",))})["total_queries"] == 1
-    run = to_run(stored_run(result), make_golden(make_case("q1")))
-    assert len(run.results) == 1
-    assert json.loads(write_rows([result])) == result
 
 
 def test_cases() -> None:
@@ -228,16 +169,16 @@ def test_contradictions(entry: str, problem: str) -> None:
         kebab_golden.to_cases(read(f"- {{id: q, query: x, {entry}}}"))
 
 
-def test_rows_are_kept() -> None:
-    """Rows are written as they were read, keys that are not known included."""
-    rows = [row("q1", hit(1, "c", "d", new_key=[1]), answer=answer("x", hops=[]), other={"a": None})]
-    assert json.loads(write_rows(read_rows(jsonl(rows), "f"))) == rows[0]
-
-
-def test_rows_of_older_versions() -> None:
-    """A hit needs its rank and ids, and a row its query and hits; all else may be missing."""
-    old = {"query_id": "q1", "hits_top_k": [{"rank": 1, "chunk_id": "c", "doc_id": "d"}]}
-    assert read_rows(jsonl([old]), "f") == (old,)
+@each_row(
+    "stored",
+    [
+        row("q1", hit(1, "c", "d", new_key=[1]), answer=answer("x", hops=[]), other={"a": None}),
+        {"query_id": "q1", "hits_top_k": [{"rank": 1, "chunk_id": "c", "doc_id": "d"}]},
+    ],
+)
+def test_rows_are_kept(stored: dict[str, Any]) -> None:
+    """Rows are written as they were read, with keys that are not known, and without all that a hit may lack."""
+    assert json.loads(write_rows(read_rows(jsonl([stored]), "f"))) == stored
 
 
 @each_row(
@@ -247,7 +188,6 @@ def test_rows_of_older_versions() -> None:
         ("[]", "f:1: not a result of kebab: Input should be a valid dictionary"),
         ('{"query_id": "q"}', "hits_top_k: Field required"),
         ('{"query_id": "q", "hits_top_k": [{"rank": 0, "chunk_id": "c", "doc_id": "d"}]}', "hits_top_k.0.rank"),
-        ('{"query_id": "q", "hits_top_k": [], "answer": {"answer": "x"}}', "answer.grounded: Field required"),
         ('{"query_id": "q", "hits_top_k": [], "answer": {"answer": "x", "grounded": 1}}', "answer.grounded"),
         (
             '{"query_id": "q", "hits_top_k": []}\n\n{"query_id": "q", "hits_top_k": []}',
@@ -305,15 +245,6 @@ def test_answers_of_a_run() -> None:
     assert failed.failure.message == "llm down"
     assert missing.failure is not None
     assert missing.failure.kind == "aborted"
-
-
-def test_rows_of_a_run() -> None:
-    """Rows that are made of a run and read again give the same run."""
-    golden = make_golden(*(make_case(f"q{number}") for number in range(3)))
-    rows = (row("q0", hit(1, "c", "d"), hit(2, "e", "d"), answer=answer("yes")), row("q1"), row("q2", error="x"))
-    run = to_run(stored_run(*rows), golden)
-    again = read_rows(write_rows(to_rows(run, "lexical")), "f")
-    assert to_run(stored_run(*again), golden).results == run.results
 
 
 def test_rows_are_read_by_kebab() -> None:
@@ -420,11 +351,9 @@ def change(path: Path, *statements: str) -> Path:
     ("statements", "problem"),
     [
         (["DROP TABLE eval_query_results"], "no such table: eval_query_results"),
-        (["DROP TABLE eval_runs", "CREATE VIEW eval_runs AS SELECT 1 AS run_id"], "no such column: suite"),
         (["ALTER TABLE eval_runs DROP COLUMN aggregate_json"], "no such column: aggregate_json"),
         (["UPDATE eval_runs SET aggregate_json = '[]'"], "aggregate_json: expected a JSON object"),
         (["UPDATE eval_runs SET config_snapshot_json = 'x'"], "config_snapshot_json: not valid JSON"),
-        (["UPDATE eval_query_results SET result_json = 'x'"], "run run_a, query q1: not valid JSON"),
         (["UPDATE eval_query_results SET result_json = x'ff'"], "expected text in a column, found bytes"),
         (["UPDATE eval_query_results SET result_json = CAST(x'ff' AS TEXT)"], "cannot be read: Could not decode"),
         (

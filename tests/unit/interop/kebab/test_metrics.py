@@ -10,14 +10,7 @@ from hypothesis import given, strategies as st
 
 from kebab_builders import answer, hit, queries, query, row, three_queries, three_queries_later
 from raggate.base.errors import CannotTell, ExitCode
-from raggate_interop.kebab import (
-    compare,
-    compare as kebab_verdict,
-    metrics,
-    metrics as kebab_spans,
-    report,
-    report as kebab_report,
-)
+from raggate_interop.kebab import compare, metrics, report
 from raggate_interop.kebab.compare import Options
 from raggate_interop.kebab.rows import StoredRun
 from tables import each_row
@@ -265,7 +258,7 @@ def test_spans_need_every_label() -> None:
     report = compared(before, after, golden, b="v2")
     assert report["deltas"]["chunker_version_match"] == "fallback_doc"
     assert report["per_query"][0]["kind"] == "draw"
-    placed = Options(chunk_spans={"c9": kebab_spans.ChunkSpans("d", (("line", 50, 60),))})
+    placed = Options(chunk_spans={"c9": metrics.ChunkSpans("d", (("line", 50, 60),))})
     assert compared(before, after, golden, placed, b="v2")["deltas"]["chunker_version_match"] == "fallback_doc_span"
 
 
@@ -279,9 +272,9 @@ def test_spans_need_every_label() -> None:
         ([("line", 1, 1)], [], 0.0),
     ],
 )
-def test_overlap(spans: list[kebab_spans.Span], gold: list[kebab_spans.Span], expected: float) -> None:
+def test_overlap(spans: list[metrics.Span], gold: list[metrics.Span], expected: float) -> None:
     """Overlap is the share of the labelled lines, each counted once, and only within one kind."""
-    assert kebab_spans.overlap(spans, gold) == expected
+    assert metrics.overlap(spans, gold) == expected
 
 
 def test_spans_of_every_kind() -> None:
@@ -296,8 +289,8 @@ def test_spans_of_every_kind() -> None:
         {"kind": "line", "start": "1", "end": 2},
         None,
     ]
-    assert kebab_spans.read_spans(raw) == (("line", 1, 2), ("code", 3, 4), ("time", 5, 6), ("page", 7, 7))
-    assert kebab_spans.read_spans(None) == ()
+    assert metrics.read_spans(raw) == (("line", 1, 2), ("code", 3, 4), ("time", 5, 6), ("page", 7, 7))
+    assert metrics.read_spans(None) == ()
 
 
 def of_chunkers(*versions: str | None) -> tuple[dict[str, Any], ...]:
@@ -335,17 +328,17 @@ def test_verdicts() -> None:
     """Nothing worse passes, a lost question or a large drop is a regression, a run of failures cannot tell."""
     rows, golden = three_queries()
     later = three_queries_later()
-    assert kebab_verdict.decide(compared(rows, later, golden)).code is ExitCode.PASS
-    worse = kebab_verdict.decide(compared(later, rows, golden))
+    assert compare.decide(compared(rows, later, golden)).code is ExitCode.PASS
+    worse = compare.decide(compared(later, rows, golden))
     assert worse.code is ExitCode.REGRESSION
     assert worse.reasons[0] == "q3: hit→miss"
     moved = [row("q1", hit(2, "c1", "d1")), *rows[1:]]
-    assert kebab_verdict.decide(compared(rows, moved, golden)).code is ExitCode.REGRESSION
-    assert kebab_verdict.decide(compared(rows, moved, golden), max_drop=0.34).code is ExitCode.PASS
+    assert compare.decide(compared(rows, moved, golden)).code is ExitCode.REGRESSION
+    assert compare.decide(compared(rows, moved, golden), max_drop=0.34).code is ExitCode.PASS
     failed = [row(entry["query_id"], error="down") for entry in rows]
-    assert kebab_verdict.decide(compared(rows, failed, golden)).code is ExitCode.CANNOT_TELL
-    assert kebab_verdict.decide(compared(rows, rows[:2], golden)).code is ExitCode.CANNOT_TELL
-    assert kebab_verdict.decide(compared([], [], golden)).code is ExitCode.CANNOT_TELL
+    assert compare.decide(compared(rows, failed, golden)).code is ExitCode.CANNOT_TELL
+    assert compare.decide(compared(rows, rows[:2], golden)).code is ExitCode.CANNOT_TELL
+    assert compare.decide(compared([], [], golden)).code is ExitCode.CANNOT_TELL
 
 
 LOST = "queries have expected_chunk_ids alone, which cannot be matched when chunkers differ"
@@ -356,10 +349,10 @@ def test_labels_that_nothing_can_match() -> None:
     golden = queries(*(query(f"q{n}", expected_chunk_ids=(f"c{n}",)) for n in range(5)))
     before = [row(name, hit(1, f"c{name[1:]}", "d", citation=None)) for name in golden]
     after = [row(name, hit(1, "x", "wrong", citation=None)) for name in golden]
-    verdict = kebab_verdict.decide(compared(before, after, golden, b="v2"))
+    verdict = compare.decide(compared(before, after, golden, b="v2"))
     assert verdict.code is ExitCode.CANNOT_TELL
     assert verdict.reasons[0].startswith(f"5 of 5 {LOST}")
-    assert kebab_verdict.decide(compared(before, after, golden)).code is ExitCode.REGRESSION
+    assert compare.decide(compared(before, after, golden)).code is ExitCode.REGRESSION
 
 
 def test_labels_that_only_some_of_match() -> None:
@@ -369,11 +362,11 @@ def test_labels_that_only_some_of_match() -> None:
     )
     before = [row(f"q{n}", hit(1, f"c{n}", f"d{n}", citation=None)) for n in (1, 2)]
     after = [row(f"q{n}", hit(1, f"x{n}", f"d{n}", citation=None)) for n in (1, 2)]
-    verdict = kebab_verdict.decide(compared(before, after, golden, b="v2"))
+    verdict = compare.decide(compared(before, after, golden, b="v2"))
     assert verdict.code is ExitCode.CANNOT_TELL
     assert verdict.reasons[0].startswith(f"1 of 2 {LOST}")
     assert verdict.reasons[0].endswith("the first is q2")
-    worse = kebab_verdict.decide(compared(before, [row("q1"), after[1]], golden, b="v2"))
+    worse = compare.decide(compared(before, [row("q1"), after[1]], golden, b="v2"))
     assert worse.code is ExitCode.REGRESSION
 
 
@@ -381,12 +374,12 @@ def test_nothing_is_labelled() -> None:
     """Without labels two runs cannot be told apart, whatever they hold; with answers to judge they can."""
     golden = queries(query("q1"))
     rows = [row("q1", hit(1, "c", "d"))]
-    verdict = kebab_verdict.decide(compared(rows, [row("q1")], golden))
+    verdict = compare.decide(compared(rows, [row("q1")], golden))
     assert verdict.code is ExitCode.CANNOT_TELL
     assert verdict.reasons == ("the one query that is in both runs has no label, and no answer can be judged",)
     refused = [row("q1", answer=answer("no", grounded=False))]
-    assert kebab_verdict.decide(compared(refused, refused, golden)).code is ExitCode.PASS
-    assert kebab_verdict.decide(compared(refused, rows, golden)).code is ExitCode.CANNOT_TELL
+    assert compare.decide(compared(refused, refused, golden)).code is ExitCode.PASS
+    assert compare.decide(compared(refused, rows, golden)).code is ExitCode.CANNOT_TELL
 
 
 def test_answers_that_are_gone() -> None:
@@ -394,14 +387,14 @@ def test_answers_that_are_gone() -> None:
     golden = queries(*(query(f"q{n}", expected_doc_ids=("d",), must_contain=("yes",)) for n in range(2)))
     before = [row(name, hit(1, "c", "d"), answer=answer("yes")) for name in golden]
     silent = [{**entry, "answer": None} for entry in before]
-    verdict = kebab_verdict.decide(compared(before, silent, golden))
+    verdict = compare.decide(compared(before, silent, golden))
     assert verdict.code is ExitCode.CANNOT_TELL
     assert verdict.reasons == (
         "2 queries with an answer in run a and none in run b, the first is q0",
         "citation_coverage has a value in run a and none in run b",
         "groundedness has a value in run a and none in run b",
     )
-    fewer = kebab_verdict.decide(compared(before, [before[0], silent[1]], golden))
+    fewer = compare.decide(compared(before, [before[0], silent[1]], golden))
     assert fewer.reasons == ("1 query with an answer in run a and none in run b, the first is q1",)
 
 
@@ -412,10 +405,10 @@ def test_answers_that_are_refused() -> None:
     before = [row(name, hit(1, "c", "d"), answer=uncited) for name in golden]
     for refused, code in ((1, ExitCode.PASS), (2, ExitCode.CANNOT_TELL)):
         after = [{**entry, "answer": answer("no", grounded=False)} for entry in before[:refused]] + before[refused:]
-        assert kebab_verdict.decide(compared(before, after, golden)).code is code
-    verdict = kebab_verdict.decide(compared(before, after, golden))
+        assert compare.decide(compared(before, after, golden)).code is code
+    verdict = compare.decide(compared(before, after, golden))
     assert verdict.reasons == ("citation_coverage is a mean of 18 answers in run b, of 20 in run a",)
-    assert kebab_verdict.decide(compared(before, after, golden), max_drop=0.1).code is ExitCode.PASS
+    assert compare.decide(compared(before, after, golden), max_drop=0.1).code is ExitCode.PASS
 
 
 def test_hits_that_all_claim_to_be_first() -> None:
@@ -423,7 +416,7 @@ def test_hits_that_all_claim_to_be_first() -> None:
     rows, golden = three_queries()
     first = [{**entry, "hits_top_k": [{**found, "rank": 1} for found in entry["hits_top_k"] * 2]} for entry in rows]
     for sides in ((rows, first), (first, first)):
-        verdict = kebab_verdict.decide(compared(*sides, golden))
+        verdict = compare.decide(compared(*sides, golden))
         assert verdict.code is ExitCode.CANNOT_TELL
         assert verdict.reasons[0].endswith("queries with several hits of one rank, the first is q1")
 
@@ -432,26 +425,26 @@ def test_queries_that_were_asked_in_other_words() -> None:
     """What is found by easier words says nothing of what the words before would find; a row may leave them out."""
     rows, golden = three_queries()
     easier = [{**entry, "query": f"{entry['query']} d1 c1"} for entry in rows]
-    verdict = kebab_verdict.decide(compared(rows, easier, golden))
+    verdict = compare.decide(compared(rows, easier, golden))
     assert verdict.code is ExitCode.CANNOT_TELL
     assert verdict.reasons == ("3 queries asked in other words than in run a, the first is q1",)
     untold = [{key: value for key, value in entry.items() if key != "query"} for entry in rows]
-    assert kebab_verdict.decide(compared(rows, untold, golden)).code is ExitCode.PASS
+    assert compare.decide(compared(rows, untold, golden)).code is ExitCode.PASS
 
 
 def test_a_query_that_was_not_asked() -> None:
     """A query that run b lacks is no miss of it, and means are compared over the queries of both runs."""
     rows, golden = three_queries_later(), three_queries()[1]
-    verdict = kebab_verdict.decide(compared(rows, rows[:2], golden))
+    verdict = compare.decide(compared(rows, rows[:2], golden))
     assert verdict.code is ExitCode.CANNOT_TELL
     assert verdict.reasons == ("1 query not in run b, the first is q3",)
     worse = [row("q1"), rows[1]]
-    reasons = kebab_verdict.decide(compared(rows, worse, golden)).reasons
+    reasons = compare.decide(compared(rows, worse, golden)).reasons
     # kebab's own table calls the query that was not asked a miss, too
     assert (reasons[0], reasons[-1]) == ("q1: hit→miss", verdict.reasons[0])
     # easy queries that only run b was asked do not make up for what fell
     easy = [row("q2", *(hit(rank, f"x{rank}", "y") for rank in (1, 2)), hit(3, "c2", "d2")), rows[2]]
-    hidden = kebab_verdict.decide(compared([rows[1]], easy, golden), max_drop=0.5)
+    hidden = compare.decide(compared([rows[1]], easy, golden), max_drop=0.5)
     assert hidden.code is ExitCode.REGRESSION
     assert "hit_at_1 is worse by 1.0000, allowed is 0.5" in hidden.reasons
 
@@ -463,7 +456,7 @@ def test_matched_ranks_gate_when_chunkers_differ() -> None:
     others = [hit(rank, f"x{rank}", "d", lines=(50, 60)) for rank in range(1, 9)]
     report = compared(before, [row("q1", *others, hit(9, "new", "d", lines=(1, 9)))], golden, b="v2")
     assert report["deltas"]["chunker_version_match"] == "fallback_doc_span"
-    verdict = kebab_verdict.decide(report)
+    verdict = compare.decide(report)
     assert verdict.code is ExitCode.REGRESSION
     assert verdict.reasons[0] == "hit_at_1 of the matched hits is worse by 1.0000, allowed is 0.05"
 
@@ -475,8 +468,8 @@ def test_a_drop_is_crossed_beyond_the_tolerance_only() -> None:
     bad = [{**good[0], "answer": answer("bad")}, *good[1:]]
     report = compared(good, bad, golden)
     assert -report["deltas"]["groundedness"] > 0.05
-    assert kebab_verdict.decide(report, max_drop=0.05).code is ExitCode.PASS
-    assert kebab_verdict.decide(report, max_drop=0.0499).code is ExitCode.REGRESSION
+    assert compare.decide(report, max_drop=0.05).code is ExitCode.PASS
+    assert compare.decide(report, max_drop=0.0499).code is ExitCode.REGRESSION
 
 
 def test_differences_with_what_is_stored() -> None:
@@ -495,7 +488,7 @@ def test_differences_with_what_is_stored() -> None:
 def test_report() -> None:
     """report.md has the layout of theirs: a row per metric with signed deltas, then every query."""
     rows, golden = three_queries()
-    lines = kebab_report.report_md(compared(rows, three_queries_later(), golden)).split("\n")
+    lines = report.report_md(compared(rows, three_queries_later(), golden)).split("\n")
     assert lines[:6] == [
         "# Eval compare: `run_a` vs `run_b`",
         "",
@@ -528,7 +521,7 @@ def test_report_is_safe(name: str) -> None:
     """Whatever a query or a run is called, the report has as many lines and columns as it should."""
     golden = queries(query(name, expected_doc_ids=("d",)))
     side = StoredRun(run_id=name, rows=(row(name, hit(1, "c", "d")),))
-    lines = kebab_report.report_md(compare.compare(side, side, golden)).split("\n")
+    lines = report.report_md(compare.compare(side, side, golden)).split("\n")
     assert len(lines) == 32
     assert lines[30].count("|") == 6
     # the one element that foreign text is given is raggate's own, around a dollar
@@ -581,6 +574,6 @@ def test_answers_of_variants() -> None:
     group = report.variants(rows, golden)["groups"][0]
     assert [variant["answer_ok"] for variant in group["variants"]] == [True, False, None]
     assert group["answer_consistency"] is False
-    text = kebab_report.variants_md(report.variants(rows, golden))
+    text = report.variants_md(report.variants(rows, golden))
     assert "## g — spread@10=0.00 worst=NaN A=0 B=0 answers=MIXED" in text
     assert "| Question v1? | NaN | NaN | NoExpected | BAD |" in text

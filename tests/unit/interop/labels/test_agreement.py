@@ -5,7 +5,6 @@ from __future__ import annotations
 from math import sqrt
 
 import pytest
-from hypothesis import given, strategies as st
 
 from label_builders import make_generation, make_retrieval
 from raggate.base.errors import UsageError
@@ -97,12 +96,6 @@ def test_bootstrap_has_the_width_of_the_normal_interval() -> None:
     error = 1.959964 * sqrt((400 * 400 - 1) / 12) / 399 / sqrt(400)
     assert interval.lower == pytest.approx(0.5 - error, abs=0.003)
     assert interval.upper == pytest.approx(0.5 + error, abs=0.003)
-
-
-@given(value=st.floats(0, 1), n=st.integers(2, 30))
-def test_bootstrap_of_a_constant(value: float, n: int) -> None:
-    """What does not vary has an interval without width, exactly."""
-    assert bootstrap_mean([value] * n) == Interval(value, value)
 
 
 def test_one_value_has_no_interval() -> None:

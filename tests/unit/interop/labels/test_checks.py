@@ -42,11 +42,6 @@ def test_constraints(judgment: Judgment, rules: list[str], messages: list[str]) 
     assert [item.message for item in violations] == messages
 
 
-def test_unusual() -> None:
-    """Only sufficient and misleading at once may be meant."""
-    assert [name for name, rule in checks.RULES.items() if rule.unusual] == ["evidence_excludes_misleading"]
-
-
 def test_duplicates() -> None:
     """A second vote of one annotator, a shared rank and a second query of a record are found."""
     rows = [

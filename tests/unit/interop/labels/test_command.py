@@ -83,26 +83,6 @@ def test_score_table(file: Path) -> None:
     assert lines["sufficiency_hit_at_k"][1:] == ["1.0000", "[0.7575,", "1.0000]", "wilson", "n=12"]
 
 
-def test_one_query_has_no_interval(tmp_path: Path) -> None:
-    """One query says nothing of others: no width of zero is printed or compared by."""
-    everything = write_labels(tmp_path / "all.csv", votes=[("a", "yyn", "nnn"), ("b", "yyn", "yyn")])
-    file = tmp_path / "one.csv"
-    header, *rows = everything.read_text().splitlines(keepends=True)
-    file.write_text(header + "".join(row for row in rows if "r0" in row))
-    lines = run("score", "--task", "retrieval", file)[1].splitlines()
-    ndcg, hit = (next(line for line in lines if line.strip().startswith(name)) for name in ("ndcg", "sufficiency_hit"))
-    assert ndcg.split()[1:] == "1.0000 [ – ] one query gives no interval n=1".split()
-    assert "wilson" in hit
-    one_unit = tmp_path / "unit.csv"
-    one_unit.write_text(header + "".join(row for row in rows if "r0" in row and "bad" in row))
-    relevant = run("agreement", one_unit)[1].splitlines()[1]
-    assert relevant.split()[2:6] == ["0.0000", "[", "–", "]"]
-    assert relevant.endswith("one unit gives no interval")
-    ours, theirs = (write_run(tmp_path / chunk, [[chunk]]) for chunk in ("bad", "good"))
-    code, output = run("join", ours, file, "--k", 1, "--baseline", theirs)
-    assert (code, "-1.0000 one query gives no interval  n=1  worse" in output) == (1, True), output
-
-
 def test_score_of_an_export_directory(file: Path, tmp_path: Path) -> None:
     """A directory is read by its CSV files of the task; beside a meta file it is an annotation export by name."""
     home = tmp_path / "export_7"
@@ -205,13 +185,6 @@ def test_agreement_of_a_label_file(tmp_path: Path) -> None:
     assert [line.split("kappa")[0].strip() for line in lines[2:]] == ["ann / bob", "ann / cy"]
 
 
-def test_agreement_of_some_grades(tmp_path: Path) -> None:
-    """People are left out as those of other files are."""
-    path = tmp_path / "golden.labels.jsonl"
-    path.write_text(GRADED)
-    assert ": 2 passages graded by several of 2 annotators" in run("agreement", path, "--exclude-annotator", "cy")[1]
-
-
 def test_grades_of_other_words_are_not_compared(tmp_path: Path) -> None:
     """Who judged a question before it was reworded does not disagree with who judged it afterwards."""
     path = tmp_path / "golden.labels.jsonl"
@@ -304,15 +277,6 @@ def test_check(tmp_path: Path) -> None:
     assert run("check", path, "--strict", *allowed)[0] == 0
     with pytest.raises(UsageError, match="'nothing' is not a finding"):
         run("check", path, "--allow", "nothing")
-
-
-def test_join(file: Path, tmp_path: Path) -> None:
-    """A run is scored by the labels of its questions, whatever the white space in them."""
-    code, output = run("join", write_run(tmp_path / "run", GOOD), file, "--k", 1)
-    assert code == 0
-    lines = {line.split()[0]: line.split()[1:] for line in output.splitlines()[1:]}
-    assert lines["topical_precision_at_k"] == ["1.0000", "n=12", "unscored=0"]
-    assert lines["unjudged_at_k"] == ["0.0000"]
 
 
 def test_join_with_too_much_unjudged(file: Path, tmp_path: Path) -> None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from label_builders import to_csv
@@ -71,13 +69,6 @@ def test_rows_are_grouped() -> None:
     assert [len(record.documents) for record in read_records(to_csv(["group", *FLAT], grouped), "r.csv")] == [1, 1]
 
 
-def test_separators_inside_json_lines() -> None:
-    """A line separator of Unicode inside a text does not end a line of JSON."""
-    record = {**RECORD, "query": "a\u2028b\x85c"}
-    data = json.dumps(record, ensure_ascii=False).encode()
-    assert read_records(data, "r.jsonl")[0].query == "a\u2028b\x85c"
-
-
 def lines(**changes: Any) -> bytes:
     """Write the record as JSON lines with changes."""
     return json.dumps({**RECORD, **changes}).encode()
@@ -93,20 +84,12 @@ def chunk(**changes: Any) -> bytes:
     [
         ("r.jsonl", lines(extra=1), "r.jsonl:1: Object contains unknown field `extra`"),
         ("r.jsonl", lines(query=" "), r"r.jsonl:1: Expected `str` matching regex '\\S' - at `$.query`"),
-        ("r.jsonl", lines(answer=None), "r.jsonl:1: Expected `str`, got `null` - at `$.answer`"),
-        ("r.jsonl", lines(context_set=["a"]), "r.jsonl:1: Expected `str`, got `array` - at `$.context_set`"),
-        ("r.jsonl", lines(language=3), "r.jsonl:1: Expected `str | null`, got `int` - at `$.language`"),
         ("r.jsonl", lines(chunks=[]), "r.jsonl:1: Expected `array` of length >= 1 - at `$.chunks`"),
         ("r.jsonl", lines(chunks=RECORD["chunks"][:1] * 2), "r.jsonl:1: a chunk_id occurs twice"),
         ("r.jsonl", chunk(chunk_rank=0), "r.jsonl:1: Expected `int` >= 1 - at `$.chunks[0].chunk_rank`"),
-        ("r.jsonl", chunk(chunk_rank=True), "r.jsonl:1: Expected `int`, got `bool` - at `$.chunks[0].chunk_rank`"),
-        ("r.jsonl", chunk(text=""), r"r.jsonl:1: Expected `str` matching regex"),
-        ("r.jsonl", chunk(score=1), "r.jsonl:1: Object contains unknown field `score`"),
         ("r.jsonl", lines() + b"\n{", "r.jsonl:2: not valid JSON"),
         ("r.jsonl", lines() + b"\n=======\n", "r.jsonl:2: a merge-conflict marker"),
-        ("r.jsonl", b"\n", "r.jsonl: no records"),
         ("r.json", b"{}", "r.json: expected a JSON array"),
-        ("r.json", b"[3]", "r.json: record 1: Expected `object`, got `int`"),
         ("r.json", b"[\n<<<<<<< HEAD\n]", "r.json:2: a merge-conflict marker"),
         ("r.json", b"[]", "r.json: no records"),
         ("r.csv", to_csv(["query", "chunk_id"], [{"query": "a"}]), "r.csv:1: neither a column chunks nor chunk_text"),
@@ -126,12 +109,3 @@ def test_refused(name: str, data: bytes, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         read_records(data, name)
     assert caught.value.message.startswith(message)
-
-
-@given(
-    data=st.binary(max_size=60) | st.text(max_size=60).map(str.encode), ending=st.sampled_from(["json", "jsonl", "csv"])
-)
-def test_hostile_files(data: bytes, ending: str) -> None:
-    """Any bytes are either read or refused; nothing else happens."""
-    with suppress(UsageError):
-        read_records(data, f"r.{ending}")

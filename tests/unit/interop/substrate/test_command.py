@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
-from raggate.base.errors import CannotTell, RaggateError, UsageError
+from invoked import ended
+from raggate.base.errors import CannotTell, UsageError
 from raggate.pipeline import run_directory
 from raggate_interop.substrate.command import substrate
+from substrate_files import put
 from tables import each_row
 
 QUERIES = [
@@ -21,21 +23,7 @@ QUERIES = [
 ]
 
 
-def run(*arguments: str | Path) -> tuple[int, str]:
-    """Run a command; give what it exits with and everything it prints. Errors of raggate are raised."""
-    result = CliRunner().invoke(substrate, [str(argument) for argument in arguments], standalone_mode=False)
-    if isinstance(result.exception, RaggateError):
-        raise result.exception
-    if result.exception is not None:
-        return 2, str(result.exception)
-    return int(result.return_value or 0), result.output
-
-
-def put(path: Path, value: Any) -> Path:
-    """Write a JSON file, or JSON lines."""
-    rows = value if path.suffix == ".jsonl" else [value]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
+run = partial(ended, substrate)
 
 
 def listed(query: str, mode: str, *doc_ids: str) -> dict[str, Any]:
@@ -118,15 +106,6 @@ def test_a_comparison_says_the_modes_of_its_files(tmp_path: Path) -> None:
     assert "bm25" not in output
 
 
-def test_score_of_a_trace(files: tuple[Path, Path], tmp_path: Path) -> None:
-    """A trace.jsonl gives the same metrics as the results it is of."""
-    trace = [
-        {"query": "One?", "mode": "fts", "rank": rank, "doc_id": name, "score_final": 1 / rank}
-        for rank, name in enumerate(("x", "a"), 1)
-    ]
-    assert run("score", files[0], put(tmp_path / "trace.jsonl", trace)) == run("score", *files)
-
-
 def test_nothing_to_score(tmp_path: Path) -> None:
     """Results of other queries cannot be scored, which is not the same as a score of 0."""
     queries = put(tmp_path / "queries.json", QUERIES)
@@ -136,16 +115,6 @@ def test_nothing_to_score(tmp_path: Path) -> None:
             run("score", queries, results, *arguments)
     with pytest.raises(UsageError, match="none of their programs"):
         run("score", queries, results, "--exact")
-
-
-def test_a_mode_that_was_not_run_is_named(tmp_path: Path) -> None:
-    """A mode that queries ask for and no result has is named, and is not scored as misses."""
-    queries = put(tmp_path / "queries.json", [{**QUERIES[0], "retriever_types": ["bm25", "vector"]}])
-    results = put(tmp_path / "results.jsonl", [listed("One?", "fts", "a")])
-    for arguments in ([], ["--exact", "--shape", "bare"]):
-        _, output = run("score", queries, results, *arguments)
-        assert "raggate: no results in mode vector, which queries ask for" in output
-        assert "vector easy" not in output
 
 
 def test_foreign_names_cannot_speak_to_the_log(tmp_path: Path) -> None:
@@ -204,15 +173,10 @@ def test_a_value_that_stands_twice_is_refused(tmp_path: Path) -> None:
     """The last of two counts, and who looks at the file may see the first."""
     metrics = put(tmp_path / "metrics.json", {"bm25": {"easy": {"hit_at_1": 0.9}}})
     twice = tmp_path / "twice.json"
-    for option, content in (
-        (None, '{"bm25": {"easy": {"hit_at_1": 0.9, "hit_at_1": 0.1}}}'),
-        ("--thresholds", '{"hit_at_1": 0.01, "hit_at_1": 1}'),
-        ("--floors-file", '{"bm25": {"easy": {"hit_at_1": 0.9, "hit_at_1": 0}}}'),
-    ):
-        twice.write_text(content)
-        words = (metrics, twice) if option is None else (metrics, metrics, option, twice)
+    twice.write_text('{"hit_at_1": 0.01, "hit_at_1": 1}')
+    for option in ("--thresholds", "--floors-file"):
         with pytest.raises(UsageError, match=r"twice\.json: key 'hit_at_1' occurs twice"):
-            run("compare", *words)
+            run("compare", metrics, metrics, option, twice)
 
 
 @each_row("scenarios", [{}, {"a": {"metric_targets": {}}}, {"a": {"metric_targets": {"bm25": {}}}}])
@@ -278,13 +242,6 @@ def test_a_baseline_without_a_record(tmp_path: Path) -> None:
     (stored,) = directory.iterdir()
     assert stored.name.startswith("vault-main-")
     assert "is the same already" in run("baseline", "update", metrics, "--dir", directory, "--key", "vault/main")[1]
-
-
-def test_a_baseline_that_is_no_metrics_file_is_refused(tmp_path: Path) -> None:
-    """What cannot be compared later is not kept."""
-    with pytest.raises(UsageError, match="has no metric"):
-        run("baseline", "update", put(tmp_path / "x.json", {}), "--dir", tmp_path / "baselines", "--key", "k")
-    assert not (tmp_path / "baselines").exists()
 
 
 def test_metrics_of_a_part_are_refused(tmp_path: Path) -> None:

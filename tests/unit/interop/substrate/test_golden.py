@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from builders import (
     make_support,
 )
 from raggate.base.errors import UsageError
-from raggate.models.golden import Support
 from raggate_interop.substrate import (
     golden as substrate_golden,
     metrics_files,
@@ -28,7 +26,8 @@ from raggate_interop.substrate import (
     results as substrate_results,
     trace,
 )
-from raggate_interop.substrate.golden import Document, Query, QuerySet, to_cases
+from raggate_interop.substrate.golden import Document
+from substrate_files import put
 from tables import each_row
 
 QUERY = {"query": "Where?", "expected_docs": ["a.md"], "difficulty": "easy", "retriever_types": ["bm25"]}
@@ -41,28 +40,16 @@ ROW = {
 }
 LINE = {"query": "Where?", "mode": "hybrid", "rank": 1, "doc_id": "a.md", "score_final": 0.5}
 BUCKET = {"hit_at_1": 0.75, "mrr_at_10": 0.82, "count": 12}
-names = st.text(st.characters(exclude_categories=("Cs",)), min_size=1).filter(str.strip)
-
-
-def put(path: Path, value: Any) -> Path:
-    """Write a JSON file, or JSON lines for a list of rows in a file that ends so."""
-    rows = value if path.suffix == ".jsonl" else [value]
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    return path
 
 
 @pytest.mark.parametrize(
     ("value", "message"),
     [
-        pytest.param("text", "expected an array of queries", id="neither form"),
         pytest.param({"items": []}, "with the key 'queries'", id="no queries"),
-        pytest.param([], "has no query", id="empty"),
         pytest.param([QUERY, 1], "queries: 1", id="not an object"),
         pytest.param(
             [{"query": "Where?"}], "query 1: Object missing required field `expected_docs`", id="no expected_docs"
         ),
-        pytest.param([{**QUERY, "query": " "}], "at `$.query`", id="blank query"),
-        pytest.param([{**QUERY, "expected_docs": "a.md"}], "got `str` - at `$.expected_docs`", id="a text for a list"),
         pytest.param([{**QUERY, "relevance": {"a": -1}}], "at `$.relevance[...]`", id="a negative grade"),
         pytest.param([QUERY, {**QUERY, "retriever_types": ["fts"]}], "query 2: 'Where?' is already in 1", id="twice"),
         pytest.param([QUERY, {**QUERY, "retriever_types": None}], "query 2", id="twice, once in all modes"),
@@ -77,31 +64,6 @@ def test_queries_that_are_refused(tmp_path: Path, value: Any, message: str) -> N
     assert message in error.value.message
 
 
-@given(
-    queries=st.lists(
-        st.builds(
-            Query,
-            query=names,
-            expected_docs=st.lists(names, max_size=3).map(tuple),
-            difficulty=names,
-            retriever_types=st.none() | st.lists(st.sampled_from(["bm25", "vector"]), unique=True).map(tuple),
-            relevance=st.none() | st.dictionaries(names, st.integers(0, 100), max_size=2),
-            notes=st.none() | names,
-        ),
-        min_size=1,
-        max_size=4,
-        unique_by=lambda query: query.query,
-    ),
-    bare=st.booleans(),
-)
-def test_queries_survive_writing(tmp_path_factory: pytest.TempPathFactory, queries: list[Query], bare: bool) -> None:
-    """Whatever is written in either form is read back the same."""
-    path = tmp_path_factory.mktemp("queries") / "queries.json"
-    written = QuerySet(queries=tuple(queries), version=None if bare else "2", description="" if bare else "about")
-    substrate_golden.write_queries(path, written, bare=bare)
-    assert substrate_golden.read_queries(path) == written
-
-
 def test_corpus(tmp_path: Path) -> None:
     """A corpus is read by id, front matter and all, and an id that occurs twice is refused."""
     path = put(tmp_path / "corpus.jsonl", [{"doc_id": "a", "title": "A", "body": "x", "frontmatter": {"cluster": "c"}}])
@@ -113,23 +75,12 @@ def test_corpus(tmp_path: Path) -> None:
         substrate_golden.read_corpus(put(path, [{"doc_id": "a"}, {"doc_id": "a"}]))
 
 
-def test_queries_become_cases() -> None:
-    """A query becomes a case with its modes, difficulty and documents; an id is made of its text where it has none."""
-    query = Query(query="Where?", expected_docs=("a",), difficulty="hard", retriever_types=("bm25",), notes="why")
-    (case,) = to_cases(QuerySet(queries=(query,)))
-    assert (case.question, case.difficulty, case.modes) == ("Where?", "hard", ("bm25",))
-    assert case.gold_supports == (Support(rel_path="", doc_id="a"),)
-    assert case.id.startswith("q-")
-
-
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        pytest.param([], "has no result", id="empty"),
         pytest.param([{"mode": "fts"}], r"results\.jsonl:1: query", id="no query"),
         pytest.param([ROW, {**ROW, "mode": "bm25"}], r"results\.jsonl:2: .* is already in .*:1", id="twice by alias"),
         pytest.param([{**ROW, "results": [{"rank": 2, "doc_id": "a"}]}], "expected ranks from 1 on", id="ranks"),
-        pytest.param([{**ROW, "results": [{"rank": 1}]}], r"results\.0\.doc_id", id="no doc_id"),
         pytest.param([{**ROW, "results": [{"rank": 0, "doc_id": "a"}]}], r"results\.0\.rank", id="rank 0"),
     ],
 )
@@ -199,10 +150,6 @@ def test_a_run_with_two_lists_for_one_row_is_refused(second: str, modes: tuple[s
         pytest.param([LINE, LINE], "rank 1 of this query and mode", id="twice"),
         pytest.param([{**LINE, "rank": 0}], r"trace\.jsonl:1: rank", id="rank 0"),
         pytest.param([{**LINE, "source_channel_ranks": {"bm25_rank": 1.5}}], "expected a whole number", id="rank 1.5"),
-        pytest.param(
-            [{**LINE, "source_channel_ranks": {"bm25_rank": 0}}], "expected a whole number", id="channel rank 0"
-        ),
-        pytest.param([{"query": "q"}], r"trace\.jsonl:1: mode", id="no mode"),
     ],
 )
 def test_traces_that_are_refused(tmp_path: Path, rows: list[Any], message: str) -> None:
@@ -227,12 +174,9 @@ def test_a_trace_becomes_rows(tmp_path: Path) -> None:
     ("value", "message"),
     [
         pytest.param([], "Input should be a valid dictionary", id="an array"),
-        pytest.param({}, "has no metric", id="empty"),
         pytest.param({"by_mode": {"fts": {"easy": {"count": 1}}}}, "has no metric", id="counts alone"),
         pytest.param({"fts": {"easy": BUCKET}, "bm25": {"easy": BUCKET}}, "its other name", id="both names"),
         pytest.param({"bm25": {"easy": {"hit_at_1": "0.5"}}}, r"bm25\.easy: hit_at_1", id="a text"),
-        pytest.param({"by_retriever": {"bm25": 1}}, r"by_retriever\.bm25", id="no levels"),
-        pytest.param({"schema": "x", "value": 1}, "schema", id="some other file"),
     ],
 )
 def test_metrics_that_are_refused(tmp_path: Path, value: Any, message: str) -> None:

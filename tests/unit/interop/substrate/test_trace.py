@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Any
 
-from hypothesis import given, strategies as st
-
-from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
+from builders import make_case, make_chunk, make_labelled, make_result, make_run, make_support
 from raggate.models.golden import Support
 from raggate.models.run import Run
 from raggate_interop.substrate import trace
@@ -61,18 +58,19 @@ def test_modes() -> None:
 
 
 def test_flags() -> None:
-    """A chunk of the right note and another section is expected and no hit; a repeated chunk is marked."""
+    """A chunk of the right note and another section is expected and no hit; repeats are marked, and texts are cut."""
     chunks = (
         make_chunk("c1", rel_path="b.md"),
         make_chunk("c2", heading_path="# B"),
-        make_chunk("c3"),
-        make_chunk("c3"),
+        make_chunk("c3", text="x" * 201),
+        make_chunk("c3", text="y" * 200),
     )
     found = lines(make_run(make_labelled(CASE, make_result("q1", *chunks))))
     assert [line["rank"] for line in found] == [1, 2, 3, 4]
     assert [line["expected"] for line in found] == [False, True, True, True]
     assert [line["hit"] for line in found] == [False, False, True, True]
     assert [line["duplicate"] for line in found] == [False, False, False, True]
+    assert [line["text"] for line in found[2:]] == ["x" * 200 + "...", "y" * 200]
 
 
 def test_documents_by_id() -> None:
@@ -87,47 +85,3 @@ def test_an_expected_note_of_another_vault_is_not_expected() -> None:
     case = make_case("q1", gold_supports=(make_support("a.md", "# A", vault="work"),))
     (line,) = lines(make_run(make_labelled(case, make_result("q1", make_chunk(vault="personal")))))
     assert line["expected"] is False
-
-
-def test_text_is_cut() -> None:
-    """Text is cut to 200 characters."""
-    run = make_run(
-        make_labelled(CASE, make_result("q1", make_chunk("c1", text="x" * 201), make_chunk("c2", text="y" * 200)))
-    )
-    assert [line["text"] for line in lines(run)] == ["x" * 200 + "...", "y" * 200]
-
-
-def test_nothing_came_back() -> None:
-    """A failed call and an empty list have no lines."""
-    run = make_run(
-        make_labelled(CASE, make_result("q1", failure=make_failure())), make_labelled(CASE, make_result("q1"))
-    )
-    assert trace.trace_of(run) == ""
-
-
-@given(
-    text=st.text(st.characters(exclude_categories=("Cs",))),
-    score=st.none() | st.floats(),
-)
-def test_hostile_content_is_one_line_of_json(text: str, score: float | None) -> None:
-    """Whatever a note holds, a chunk is one line of strict JSON; a score that is no number is null."""
-    chunk = make_chunk("c1", text=text, heading_path=text, rel_path=text, score_final=score)
-    rendered = trace.trace_of(make_run(make_labelled(CASE, make_result("q1", chunk))))
-    assert rendered.endswith("\n")
-    assert rendered.count("\n") == 1
-
-    def refuse(name: str) -> None:
-        raise AssertionError(name)
-
-    assert json.loads(rendered, parse_constant=refuse)["heading_path"] == text
-
-
-def test_the_reader_of_substrate_takes_it(tmp_path: Path) -> None:
-    """A trace of raggate is read as a trace of substrate, and makes its rows."""
-    path = tmp_path / "trace.jsonl"
-    written = trace.trace_of(make_run(make_labelled(CASE, make_result("q1", make_chunk()))))
-    path.write_text(written, encoding="utf-8")
-    assert (json.loads(written)["source_channel_ranks"], json.loads(written)["hit"]) == ({"fused_rank": 1}, True)
-    (line,) = trace.read_trace(path)
-    assert (line["mode"], line["node_id"]) == ("hybrid", "c1")
-    assert trace.to_rows((line,))[0]["results"][0]["heading_only"] is False

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, strategies as st
 
 from raggate.base.errors import UsageError
 from raggate_interop.trec_beir import trec
@@ -39,7 +38,6 @@ def refusal(file: Path, content: str | bytes, *, run: bool = False) -> str:
     "content",
     [
         pytest.param("q1 0 a 1\nq1 0 b 0\nq2 0 a 2\n", id="plain"),
-        pytest.param("q1 0 a 1\r\nq1 0 b 0\r\nq2 0 a 2\r\n", id="CRLF"),
         pytest.param("q1\t0\ta\t1\nq1\tQ0\tb\t0\nq2 \t 0  a\t2", id="tabs, several spaces, no final line end"),
         pytest.param("\n  q1 0 a +1  \n\n \t\nq1 0 b 00\nq2 0 a 2\n\n", id="blank lines and white space around"),
         pytest.param("\ufeffq1 0 a 1\nq1 0 b 0\nq2 0 a 2\n", id="byte order mark"),
@@ -77,15 +75,11 @@ def test_qrels_may_be_scattered(file: Path) -> None:
         pytest.param("q1 0 a 1\nq1 0 a\n", "2: 3 columns, expected 4: query, iteration, document, grade", id="3"),
         # the columns of both lines together are right, the lines are not
         pytest.param("q1 0 a 1 q2\n0 b 1\n", "1: 5 columns, expected 4: query, iteration, document, grade", id="shift"),
-        pytest.param("q1 0 a b 1\n", "1: 5 columns, expected 4: query, iteration, document, grade", id="space in id"),
         pytest.param("\n\nq1 0 a 1.0\n", "3: grade '1.0', expected an integer from -1000 to 1000", id="float"),
-        pytest.param("q1 0 a 1_0\n", "1: grade '1_0', expected an integer from -1000 to 1000", id="underscore"),
         pytest.param("q1 0 a １\n", "1: grade '１', expected an integer from -1000 to 1000", id="other digits"),
         pytest.param("q1 0 a 1001\n", "1: grade '1001', expected an integer from -1000 to 1000", id="too large"),
-        pytest.param("q1 0 a " + "9" * 5000, "1: grade '", id="thousands of digits"),
         pytest.param("q1 0 a 1\nq1 0 b 1\nq1 0 a 1\n", "3: document 'a' of query 'q1' is already in line 1", id="2x"),
         pytest.param(b"q1 0 a 1\nq1 0 \xff 1\n", "2: is not UTF-8", id="bytes"),
-        pytest.param("q1 0 \x1b[31m 1.5\n", "1: grade '1.5'", id="escape code in an id"),
         pytest.param("q1 0 a \x1b[31mx\n", "1: grade '\\x1b[31mx'", id="escape code in a grade"),
     ],
 )
@@ -118,7 +112,6 @@ def run_of(file: Path, *lines: str, keep_first: bool = False) -> Ranking:
     [
         pytest.param(["a 1 0.9", "b 2 0.5"], Ranking("q", ranked(["a", "b"]), 1), id="falling"),
         pytest.param(["a 0 0.9", "b 1 -5e-3"], Ranking("q", ranked(["a", "b"]), 1), id="ranks from 0"),
-        pytest.param(["a 7 9", "b 12 5"], Ranking("q", ranked(["a", "b"]), 1), id="ranks with gaps"),
         pytest.param(["a 2 0.5", "b 1 0.9"], Ranking("q", ranked(["b", "a"]), 1), id="lines in another order"),
         pytest.param(
             ["a 1 0.5", "b 2 0.9"], Ranking("q", ranked(["b", "a"]), 1, rank_disagrees=True), id="ranks against scores"
@@ -163,9 +156,7 @@ def test_document_twice_in_a_run(file: Path) -> None:
         pytest.param("q Q0 a 1 0.5 t\nq Q0 b 2 nan t\n", "2: score 'nan', expected a finite number", id="nan"),
         pytest.param("q Q0 a 1 inf t\n", "1: score 'inf', expected a finite number", id="infinity"),
         pytest.param("q Q0 a 1 1e999 t\n", "1: score '1e999', expected a finite number", id="overflow"),
-        pytest.param("q Q0 a 1 1_0 t\n", "1: score '1_0', expected a finite number", id="underscore"),
         pytest.param("q Q0 a 1 ５ t\n", "1: score '５', expected a finite number", id="other digits"),
-        pytest.param("q Q0 a 1 x t\n", "1: score 'x', expected a finite number", id="text"),
         pytest.param("\nq Q0 a 1 2 t\nq Q0 b 0.5 1 t\n", "3: rank '0.5', expected an integer", id="rank"),
         pytest.param("q Q0 a 1 0.5\n", "1: 5 columns, expected 6: query, Q0, document, rank, score, tag", id="no tag"),
     ],
@@ -195,38 +186,6 @@ def test_endless_line(file: Path) -> None:
     put(file, b"x" * (trec.MAX_LINE_BYTES + trec.BLOCK_BYTES + 1))
     with pytest.raises(UsageError, match="has a line of more than 1048576 bytes"):
         trec.read_run(file)
-
-
-IDS = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=6).filter(
-    lambda text: text.encode().split() == [text.encode()] and not text.startswith("\ufeff")
-)
-
-
-@given(st.dictionaries(IDS, st.dictionaries(IDS, st.integers(-1000, 1000), min_size=1, max_size=4), max_size=4))
-def test_qrels_round_trip(tmp_path_factory: pytest.TempPathFactory, qrels: dict[str, dict[str, int]]) -> None:
-    """Judgements with any ids that can be written are read back."""
-    file = tmp_path_factory.mktemp("qrels") / "qrels"
-    trec.write_qrels(file, qrels.items())
-    assert trec.read_qrels(file) == qrels
-
-
-@given(
-    st.dictionaries(
-        IDS,
-        st.dictionaries(IDS, st.floats(allow_nan=False, allow_infinity=False), min_size=1, max_size=5),
-        max_size=4,
-    )
-)
-def test_scores_decide_the_order(tmp_path_factory: pytest.TempPathFactory, run: dict[str, dict[str, float]]) -> None:
-    """Whatever the scores and the order of the lines, a run is read by score and then by document id, both falling."""
-    lines = [f"{name} Q0 {doc_id} 1 {score!r} t\n" for name in run for doc_id, score in run[name].items()]
-    file = put(tmp_path_factory.mktemp("run") / "run", "".join(lines))
-    expected = {
-        query_id: sorted(scores, key=lambda doc_id: (scores[doc_id], doc_id), reverse=True)
-        for query_id, scores in run.items()
-    }
-    read = trec.read_run(file)
-    assert {query_id: list(ranking.ranks) for query_id, ranking in read.items()} == expected
 
 
 @pytest.mark.parametrize("bad", ["", "a b", "a\tb", "a\n", "\ufeffa", "\ud800"])
