@@ -32,15 +32,11 @@ def project(tmp_path: Path) -> Project:
     return make_small_project(tmp_path)
 
 
-def try_few_faults(patch: pytest.MonkeyPatch) -> None:
-    names = {"ranks reversed", "nothing returned"}
-    patch.setattr(faults, "FAULTS", tuple(fault for fault in faults.FAULTS if fault.name in names))
-
-
 @pytest.fixture
 def few_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let only a few faults be tried, where a test is not about which there are."""
-    try_few_faults(monkeypatch)
+    names = {"ranks reversed", "nothing returned"}
+    monkeypatch.setattr(faults, "FAULTS", tuple(fault for fault in faults.FAULTS if fault.name in names))
 
 
 def proof(project: Project) -> dict[str, Any]:
@@ -156,10 +152,12 @@ faults:
 """
 
 
-@pytest.fixture(scope="module")
-def declared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Proved, list[object]]:
-    """A proof with three declared faults and few others; and as how large an index each API was awaited."""
-    project = make_small_project(tmp_path_factory.mktemp("declared"))
+@pytest.mark.usefixtures("few_faults")
+def test_each_declared_fault_boots_an_api_of_its_own(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A patch is made in a copy of the project; a fault that cannot be made is none that was tried, and costs no other.
+
+    Each API is ready when its index is as large as without the fault, of the same notes.
+    """
     (project.root / "api.py").write_text(API)
     (project.root / "worse.patch").write_text(PATCH)
     project.edit(f", {FAKE_API}]", f", '{{root}}/api.py', {FAKE_API}]")
@@ -170,38 +168,18 @@ def declared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Proved, list[obj
         sizes.append(given[-1].get("chunks"))
         return booted(*given)
 
-    with pytest.MonkeyPatch.context() as patch:
-        try_few_faults(patch)
-        patch.setattr(gate_proof, "booted", recorded)
-        done = project.command("prove", "--runs", "1")
-    return Proved(project, done, proof(project)), sizes
-
-
-def test_a_patched_api_is_booted_from_a_copy(declared: tuple[Proved, list[object]]) -> None:
-    """The fault is made in a copy of the project, by which the API is started, and the project stays as it was."""
-    proved, _ = declared
-    assert proved.done.code == 0, proved.done.out + proved.done.err
-    (patched,) = [fault for fault in proved.document["faults"] if fault["kind"] == "patch"]
-    assert patched["name"] == "patched"
-    assert patched["caught"]
-    assert patched["verdict"] == "regression"
-    assert (proved.project.root / "api.py").read_text() == API
-
-
-def test_a_fault_that_cannot_be_made_costs_nothing_else(declared: tuple[Proved, list[object]]) -> None:
-    """A mistake that only booting shows is told with the fault, which is none that was tried; the rest counts."""
-    proved, _ = declared
-    assert proved.done.code == 0, proved.done.out + proved.done.err
-    assert "wrong cannot be made: " in proved.done.err
+    monkeypatch.setattr(gate_proof, "booted", recorded)
+    done = project.command("prove", "--runs", "1")
+    proved = Proved(project, done, proof(project))
+    assert done.code == 0, done.out + done.err
+    assert "wrong cannot be made: " in done.err
     (untried,) = [fault for fault in proved.document["untried"] if fault["name"] == "wrong"]
     assert "{nothing}" in untried["why"]
     assert proved.fault("worse")["caught"]
-
-
-def test_a_fault_is_waited_for_no_longer_than_a_change(declared: tuple[Proved, list[object]]) -> None:
-    """An API that is booted with a fault is ready when its index is as large as without it, of the same notes."""
-    _, sizes = declared
-    # twelve notes of three sections, for each of the declared faults
+    patched = proved.fault("patched")
+    assert (patched["kind"], patched["verdict"]) == ("patch", "regression")
+    assert (project.root / "api.py").read_text() == API
+    # twelve notes of three sections
     assert sizes == [None, 36, 36, 36]
 
 

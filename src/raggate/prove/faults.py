@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence, Set as Abstr
 from functools import partial
 from hashlib import sha256
 from math import floor
-from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,8 +22,6 @@ Note = tuple[str, str]
 
 
 _SEPARATOR = " > "
-Change = Callable[[Response], Response]
-T = TypeVar("T")
 
 
 def ranked(response: Response, chunks: Sequence[Chunk]) -> Response:
@@ -43,14 +40,9 @@ def ranked(response: Response, chunks: Sequence[Chunk]) -> Response:
 
 
 def shuffled_top(response: Response, depth: int, case_id: str) -> Response:
-    """Shuffle the first `depth` chunks; what is drawn depends on the question."""
-    chunks = response.chunks
-    return ranked(response, (*shuffled(chunks[:depth], "shuffled", depth, case_id), *chunks[depth:]))
-
-
-def reversed_list(response: Response) -> Response:
-    """Sort the wrong way round."""
-    return ranked(response, response.chunks[::-1])
+    """Shuffle the first `depth` chunks by lots of their places; what is drawn depends on the question."""
+    order = sorted(range(len(response.chunks[:depth])), key=lambda place: lot("shuffled", depth, case_id, place))
+    return ranked(response, (*(response.chunks[place] for place in order), *response.chunks[depth:]))
 
 
 def first_demoted(response: Response, by: int) -> Response:
@@ -64,11 +56,6 @@ def cut_list(response: Response, depth: int) -> Response:
     return ranked(response, response.chunks[:depth])
 
 
-def emptied(response: Response) -> Response:
-    """Return nothing, and cite nothing."""
-    return replace(response, chunks=(), references=())
-
-
 def duplicated(response: Response, times: int) -> Response:
     """Return every chunk so many times, each under an id of its own; the list is as long as before."""
     copies = [
@@ -79,20 +66,17 @@ def duplicated(response: Response, times: int) -> Response:
     return ranked(response, copies[: len(response.chunks)])
 
 
-def without(response: Response, lost: Callable[[Chunk], bool], cited: AbstractSet[Note] = frozenset()) -> Response:
-    """Return no chunk that is lost; those below move up. Nothing cites the notes `cited` any more."""
-    kept = tuple(place for place in response.references if (place.vault, place.rel_path) not in cited)
-    return replace(ranked(response, [chunk for chunk in response.chunks if not lost(chunk)]), references=kept)
+def without(response: Response, notes: AbstractSet[Note]) -> Response:
+    """Return and cite nothing of these notes; the chunks below move up."""
+    kept = tuple(place for place in response.references if (place.vault, place.rel_path) not in notes)
+    gone = of_notes(notes)
+    return replace(ranked(response, [chunk for chunk in response.chunks if not gone(chunk)]), references=kept)
 
 
 def of_notes(notes: AbstractSet[Note]) -> Callable[[Chunk], bool]:
     """Return whether a chunk is from one of these notes; of a chunk without a vault its path alone decides."""
     paths = {path for _, path in notes}
-
-    def holds(chunk: Chunk) -> bool:
-        return chunk.rel_path in paths if chunk.vault is None else (chunk.vault, chunk.rel_path) in notes
-
-    return holds
+    return lambda chunk: chunk.rel_path in paths if chunk.vault is None else (chunk.vault, chunk.rel_path) in notes
 
 
 def with_chunks(response: Response, change: Callable[[Chunk], Chunk]) -> Response:
@@ -100,10 +84,15 @@ def with_chunks(response: Response, change: Callable[[Chunk], Chunk]) -> Respons
     return replace(response, chunks=tuple(map(change, response.chunks)))
 
 
-def first_half(chunk: Chunk) -> Chunk:
-    """Return a chunk as it was before the second half of its text was written."""
-    words = chunk.text.split(" ")
-    return replace(chunk, text=" ".join(words[: (len(words) + 1) // 2]))
+def outdated(response: Response, notes: AbstractSet[Note]) -> Response:
+    """Return chunks of these notes as they were before the second half of their text was written."""
+    old = of_notes(notes)
+
+    def first_half(chunk: Chunk) -> Chunk:
+        words = chunk.text.split(" ")
+        return replace(chunk, text=" ".join(words[: (len(words) + 1) // 2])) if old(chunk) else chunk
+
+    return with_chunks(response, first_half)
 
 
 def text_cut(chunk: Chunk, length: int) -> Chunk:
@@ -143,11 +132,6 @@ def abstaining(response: Response) -> Response:
     return replace(response, abstained=True, answer=answer, references=())
 
 
-def answering(response: Response) -> Response:
-    """Do not abstain."""
-    return replace(response, abstained=False, abstain_reason=None)
-
-
 class AnswerFault(Struct, frozen=True, kw_only=True):
     """A fault of answers.
 
@@ -171,26 +155,31 @@ def _answered(results: Iterable[Result], change: Callable[[Result, Response], Re
     ]
 
 
-def _of_all(name: str, size: str, change: Change) -> AnswerFault:
-    return AnswerFault(
-        name=name, size=size, apply=lambda results, _: _answered(results, lambda _, response: change(response))
-    )
+def _of_all(name: str, size: str, change: Callable[[Response], Response]) -> AnswerFault:
+    def apply(results: Sequence[Result], _: Vault) -> list[Result]:
+        return _answered(results, lambda _, response: change(response))
+
+    return AnswerFault(name=name, size=size, apply=apply)
 
 
-def _of_questions(name: str, change: Change, *shares: float) -> Iterator[AnswerFault]:
-
+def _of_questions(name: str, change: Callable[[Response], Response], *shares: float) -> Iterator[AnswerFault]:
     def apply(share: float, results: Sequence[Result], _: Vault) -> list[Result]:
         hit = struck((result.case_id for result in results), share, name)
         return _answered(results, lambda result, response: change(response) if result.case_id in hit else response)
 
+    return _of_shares(name, "questions", apply, *shares)
+
+
+def _of_shares(
+    name: str, noun: str, apply: Callable[[float, Sequence[Result], Vault], list[Result]], *shares: float
+) -> Iterator[AnswerFault]:
     for share in shares:
-        yield AnswerFault(name=name, size=f"{percent(share)} of the questions", apply=partial(apply, share))
+        yield AnswerFault(name=name, size=f"{percent(share)} of the {noun}", apply=partial(apply, share))
 
 
 def _of_notes(
     name: str, change: Callable[[Response, frozenset[Note]], Response], *shares: float
 ) -> Iterator[AnswerFault]:
-
     def chosen(share: float, vault: Vault) -> frozenset[Note]:
         by_name = {"/".join(note): note for note in vault.texts}
         return frozenset(by_name[key] for key in struck(by_name, share, name))
@@ -199,29 +188,12 @@ def _of_notes(
         notes = chosen(share, vault)
         return _answered(results, lambda _, response: change(response, notes))
 
-    for share in shares:
-        yield AnswerFault(
-            name=name,
-            size=f"{percent(share)} of the notes",
-            apply=partial(apply, share),
-            notes=partial(chosen, share),
-        )
+    for share, fault in zip(shares, _of_shares(name, "notes", apply, *shares), strict=True):
+        yield replace(fault, notes=partial(chosen, share))
 
 
-def _dropped(response: Response, notes: frozenset[Note]) -> Response:
-    return without(response, of_notes(notes), notes)
-
-
-def _outdated(response: Response, notes: frozenset[Note]) -> Response:
-    old = of_notes(notes)
-    return with_chunks(response, lambda chunk: first_half(chunk) if old(chunk) else chunk)
-
-
-def _shuffled(depth: int) -> AnswerFault:
-    def apply(results: Sequence[Result], _: Vault) -> list[Result]:
-        return _answered(results, lambda result, response: shuffled_top(response, depth, result.case_id))
-
-    return AnswerFault(name="ranks shuffled", size=f"the top {depth}", apply=apply)
+def _shuffled(depth: int, results: Sequence[Result], _: Vault) -> list[Result]:
+    return _answered(results, lambda result, response: shuffled_top(response, depth, result.case_id))
 
 
 def _of_other_questions(share: float, results: Sequence[Result], _: Vault) -> list[Result]:
@@ -241,22 +213,19 @@ def _of_other_questions(share: float, results: Sequence[Result], _: Vault) -> li
     return _answered(results, lambda result, response: taken.get((result.mode, result.case_id), response))
 
 
-def _last_vault_lost(results: Sequence[Result], vault: Vault) -> list[Result]:
-    notes = _last_vault(vault)
-    return _answered(results, lambda _, response: _dropped(response, notes))
-
-
 def _last_vault(vault: Vault) -> frozenset[Note]:
     names = list(vault.directories)
     return frozenset(note for note in vault.texts if len(names) > 1 and note[0] == names[-1])
 
 
+def _last_vault_lost(results: Sequence[Result], vault: Vault) -> list[Result]:
+    notes = _last_vault(vault)
+    return _answered(results, lambda _, response: without(response, notes))
+
+
 def _misnamed(results: Sequence[Result], vault: Vault) -> list[Result]:
-    names = list(vault.directories)
-    return _answered(
-        results,
-        lambda _, response: with_chunks(response, lambda chunk: other_vault(chunk, names)),
-    )
+    change = partial(other_vault, vaults=list(vault.directories))
+    return _answered(results, lambda _, response: with_chunks(response, change))
 
 
 def _failed(share: float, results: Sequence[Result], _: Vault) -> list[Result]:
@@ -272,41 +241,31 @@ def _failed(share: float, results: Sequence[Result], _: Vault) -> list[Result]:
 
 
 FAULTS: tuple[AnswerFault, ...] = (
-    *_of_notes("notes dropped", _dropped, 0.02, 0.05, 0.1, 0.2, 0.4),
-    *_of_notes("notes as they were before", _outdated, 0.05, 0.2, 1.0),
+    *_of_notes("notes dropped", without, 0.02, 0.05, 0.1, 0.2, 0.4),
+    *_of_notes("notes as they were before", outdated, 0.05, 0.2, 1.0),
     *_of_questions("a removed note comes back", removed_note_back, 0.02, 0.2),
     AnswerFault(name="a vault is not searched", size="the last", apply=_last_vault_lost, notes=_last_vault),
     AnswerFault(name="wrong vault", size="every passage", apply=_misnamed),
-    _shuffled(3),
-    _shuffled(10),
-    _of_all("ranks reversed", "the whole list", reversed_list),
+    *(
+        AnswerFault(name="ranks shuffled", size=f"the top {depth}", apply=partial(_shuffled, depth))
+        for depth in (3, 10)
+    ),
+    _of_all("ranks reversed", "the whole list", lambda response: ranked(response, response.chunks[::-1])),
     *(_of_all("first rank demoted", f"by {by}", partial(first_demoted, by=by)) for by in (1, 2, 5)),
     *(_of_all("list cut", f"to {depth}", partial(cut_list, depth=depth)) for depth in (5, 3, 1)),
     *(_of_all("passages duplicated", f"each {times} times", partial(duplicated, times=times)) for times in (2, 3)),
-    *_of_questions("nothing returned", emptied, 0.02, 0.05, 0.1, 0.2),
-    *(
-        AnswerFault(
-            name="answers of other questions",
-            size=f"{percent(share)} of the questions",
-            apply=partial(_of_other_questions, share),
-        )
-        for share in (0.02, 0.05, 0.1)
+    *_of_questions(
+        "nothing returned", lambda response: replace(response, chunks=(), references=()), 0.02, 0.05, 0.1, 0.2
     ),
-    *_of_questions("headings lost", lambda response: with_chunks(response, title_alone), 0.05, 0.2, 1.0),
+    *_of_shares("answers of other questions", "questions", _of_other_questions, 0.02, 0.05, 0.1),
+    *_of_questions("headings lost", partial(with_chunks, change=title_alone), 0.05, 0.2, 1.0),
     *(
-        _of_all(
-            "texts cut",
-            f"to {length} characters",
-            partial(with_chunks, change=partial(text_cut, length=length)),
-        )
+        _of_all("texts cut", f"to {length} characters", partial(with_chunks, change=partial(text_cut, length=length)))
         for length in (200, 60)
     ),
     *_of_questions("abstains wrongly", abstaining, 0.05, 0.2, 1.0),
-    _of_all("never abstains", "all questions", answering),
-    *(
-        AnswerFault(name="calls fail", size=f"{percent(share)} of the calls", apply=partial(_failed, share))
-        for share in (0.01, 0.03, 0.1)
-    ),
+    _of_all("never abstains", "all questions", partial(replace, abstained=False, abstain_reason=None)),
+    *_of_shares("calls fail", "calls", _failed, 0.01, 0.03, 0.1),
 )
 """Every known fault of answers, families together and smaller sizes first."""
 
@@ -330,8 +289,3 @@ def struck(keys: Iterable[str], share: float, fault: str) -> frozenset[str]:
     ordered = sorted(set(keys), key=lambda key: lot(fault, key))
     count = floor(share * len(ordered) + 0.5)
     return frozenset(ordered[: max(count, 1) if share > 0 else 0])
-
-
-def shuffled(items: Sequence[T], *parts: object) -> list[T]:
-    """Put items into another order, which is that of lots of their places."""
-    return [items[place] for place in sorted(range(len(items)), key=lambda place: lot(*parts, place))]

@@ -18,7 +18,7 @@ from raggate.base.dates import now
 from raggate.base.errors import CannotTell, Interrupted, UsageError
 from raggate.base.files import read_file, scratch_directory
 from raggate.base.numbers import counted, points, rounded, setting
-from raggate.base.quote import cut, enumerated, quoted
+from raggate.base.quote import cut, enumerated, listed, quoted
 from raggate.config.gate_settings import MIN_CAUGHT, Fault
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api
@@ -117,31 +117,30 @@ def alarm_limit(alarms: int, runs: int) -> float:
 def explanation(trial: Trial, watched: Watch, unasked: Iterable[str]) -> str:
     """Return why a trial was not caught, by the rule that decided."""
     silent = sorted(set(trial.notes) & set(unasked))
+    have = (
+        f"{len(silent)} of its {counted(len(trial.notes), 'note')} {'has' if len(silent) == 1 else 'have'} no question"
+    )
+    of_notes = f"; {have}: {listed([cut(note, limit=80) for note in silent], SHOWN_NOTES)}" if silent else ""
     if not trial.changed:
-        return _unchanged(trial, silent)
-    name = figures.title(watched.metric)
+        return f"no answer changed{of_notes}"
+    name, tolerance = figures.title(watched.metric), watched.tolerance
     if trial.drop is None:
         return f"{name} applies to no question"
+    fell = f"{counted(trial.changed, 'answer')} changed, and {name} did not fall"
+    allowed = ""
+    if trial.drop > EPSILON:
+        fell = f"{name} fell by {figures.distance(watched.metric, trial.drop, beside=tolerance or 0.0)}"
+        allowed = ", and it is not gated"
+        if tolerance is not None:
+            allowed = f", and up to {figures.tolerated(watched.metric, tolerance)} is allowed"
     excuses = [warning for warning in trial.warnings if warning.code in EXCUSED]
-    fell = f"{name} fell by {figures.distance(watched.metric, trial.drop, beside=watched.tolerance or 0.0)}"
-    if trial.drop <= EPSILON:
-        fell = f"{counted(trial.changed, 'answer')} changed, and {name} did not fall"
     if excuses:
         # the one of the watched metric, if there is one
         first = min(excuses, key=lambda warning: warning.metric != watched.metric)
-        return f"{fell}; this loss only warns: {cut(first.message, limit=200)}{_of_notes(trial, silent)}"
-    if watched.tolerance is not None and trial.drop > watched.tolerance + EPSILON:
-        allowed = figures.tolerated(watched.metric, watched.tolerance)
-        return f"not explained: {fell}, though no more than {allowed} is allowed"
-    return f"{fell}{_allowed(trial.drop, watched)}; {_together(trial)}{_of_notes(trial, silent)}"
-
-
-def _allowed(drop: float, watched: Watch) -> str:
-    if drop <= EPSILON:
-        return ""
-    if watched.tolerance is None:
-        return ", and it is not gated"
-    return f", and up to {figures.tolerated(watched.metric, watched.tolerance)} is allowed"
+        return f"{fell}; this loss only warns: {cut(first.message, limit=200)}{of_notes}"
+    if tolerance is not None and trial.drop > tolerance + EPSILON:
+        return f"not explained: {fell}{allowed}"
+    return f"{fell}{allowed}; {_together(trial)}{of_notes}"
 
 
 def _together(trial: Trial) -> str:
@@ -158,27 +157,6 @@ def _together(trial: Trial) -> str:
     needs += [f"a drop of more than {points(MARGIN)}"] if test.drop <= MARGIN + EPSILON else []
     seen = f"a loss of {points(test.visible_drop)} is seen four times out of five"
     return f"{wording.composite(test)}, and to be red it takes {enumerated(needs)}; {seen}"
-
-
-def _unchanged(trial: Trial, silent: Sequence[str]) -> str:
-    if trial.notes:
-        which = "its one note" if len(trial.notes) == 1 else f"one of these {len(trial.notes)} notes"
-        return f"no question of the suite brings up {which}{_named(silent)}"
-    return "no answer changed"
-
-
-def _of_notes(trial: Trial, silent: Sequence[str]) -> str:
-    if not silent:
-        return ""
-    which = "its one note" if len(trial.notes) == 1 else f"{len(silent)} of its {len(trial.notes)} notes"
-    return f"; {which} {'has' if len(silent) == 1 else 'have'} no question{_named(silent)}"
-
-
-def _named(notes: Sequence[str]) -> str:
-    if not notes:
-        return ""
-    more = f" and {len(notes) - SHOWN_NOTES} more" if len(notes) > SHOWN_NOTES else ""
-    return f": {', '.join(cut(note, limit=80) for note in notes[:SHOWN_NOTES])}{more}"
 
 
 def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
@@ -382,21 +360,16 @@ def patched_copy(root: Path, patch: str, name: str) -> Iterator[Path]:
         patch: the patch, relative to it; its paths are relative to it too.
         name: what messages call the key that names the patch.
     """
-    content = _read_patch(root, patch, name)
+    path = root / patch
+    if not path.resolve().is_relative_to(root.resolve()):
+        raise UsageError(f"{name}: {quoted(patch)} leads out of the directory of the configuration")
+    purpose = f"{name} names it, relative to the configuration."
+    content = read_file(path, purpose, most_bytes=MAX_PATCH_BYTES, name=Path(patch))
     with scratch_directory() as folder:
         copy = folder / (root.name or "project")
         _copy_files(root, copy, name)
         _apply(content, copy, f"{name} ({quoted(patch)})")
         yield copy
-
-
-def _read_patch(root: Path, patch: str, name: str) -> bytes:
-    path = root / patch
-    if not path.resolve().is_relative_to(root.resolve()):
-        raise UsageError(f"{name}: {quoted(patch)} leads out of the directory of the configuration")
-    return read_file(
-        path, f"{name} names it, relative to the configuration.", most_bytes=MAX_PATCH_BYTES, name=Path(patch)
-    )
 
 
 def _copy_files(root: Path, copy: Path, name: str) -> None:
@@ -409,18 +382,14 @@ def _copy_files(root: Path, copy: Path, name: str) -> None:
     prefix = os.path.relpath(root.resolve(), checkout.top.resolve())
     purpose = f"{name} needs it to copy the source and patch it"
     with git.reading(checkout, like=_NO_OBJECT, purpose=purpose) as reader:
-        listed = reader.listed(prefix)
+        paths = [checkout.top / path for path in reader.listed(prefix)]
+    # what is listed as a directory is a repository of its own
+    paths = [path for path in paths if path.is_symlink() or path.is_file()]
+    if sum(path.lstat().st_size for path in paths) > MAX_COPY_BYTES:
+        raise UsageError(f"{name}: the files that git does not ignore have more than {MAX_COPY_BYTES} bytes")
     copy.mkdir()
-    size = 0
-    for path in listed:
-        source = checkout.top / path
-        if not source.is_symlink() and not source.is_file():
-            # what is listed as a directory is a repository of its own
-            continue
-        size += source.lstat().st_size
-        if size > MAX_COPY_BYTES:
-            raise UsageError(f"{name}: the files that git does not ignore have more than {MAX_COPY_BYTES} bytes")
-        target = copy / os.path.relpath(path, prefix)
+    for source in paths:
+        target = copy / os.path.relpath(source, checkout.top / prefix)
         target.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(source, target, follow_symlinks=False)
 
@@ -470,20 +439,15 @@ def check_declared(request: Request, inputs: Inputs) -> None:
             )
         if not isinstance(fault, str):
             continue
-        if not _built(settings.api):
+        container = settings.api.container
+        # what a command interprets is its own source
+        if container.build is None if container is not None else settings.api.command is None:
             raise UsageError(
                 f"{name}: a patch needs an API that raggate builds: add api.command.build or api.container.build",
                 hint="Or declare the fault with variables.",
             )
         with patched_copy(request.root, fault, name):
             pass
-
-
-def _built(api: Api) -> bool:
-    if api.container is not None:
-        return api.container.build is not None
-    # what is interpreted is its own source
-    return api.command is not None
 
 
 @contextmanager

@@ -15,24 +15,20 @@ DEPTH = 3
 
 
 def question(rank: int | None = 1) -> LabelledResult:
-    """Return a question whose passage stands at a rank of its list."""
     (item,) = make_ranked_run(rank).results
     return item
 
 
 def answer(item: LabelledResult) -> Response:
-    """Return what was answered."""
     assert item.result.response is not None
     return item.result.response
 
 
 def with_response(item: LabelledResult, **fields: Any) -> Result:
-    """Return the result with another response."""
     return replace(item.result, response=replace(answer(item), **fields))
 
 
 def first(item: LabelledResult, **fields: Any) -> tuple[Chunk, ...]:
-    """Return the chunks with another first one."""
     chunk, *rest = answer(item).chunks
     return (replace(chunk, **fields), *rest)
 
