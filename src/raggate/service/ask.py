@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from functools import partial
-from typing import Protocol
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -22,7 +21,7 @@ from raggate.config.question_settings import asked_in
 from raggate.models.golden import Case, Question
 from raggate.models.run import Failure, Response, Result
 from raggate.models.service import Started
-from raggate.service import signals
+from raggate.service import misses, signals
 from raggate.service.misses import Miss, miss
 
 WATCH_SECONDS = 0.05
@@ -35,8 +34,6 @@ GIVE_UP_AFTER = 10
 """After so many failures in a row nothing more is asked."""
 OnResult = Callable[[Result, int, int], None]
 """Called with each result as it comes in, the number of results so far, and the number of questions."""
-Attempt = Callable[[str], Awaitable[Response | Miss]]
-"""Asks one question once, with this `traceparent`."""
 HEADER = "traceparent"
 _SAMPLED = "01"
 
@@ -58,14 +55,19 @@ class AskResult(Struct, frozen=True, kw_only=True):
                 yield result
 
 
-class Channel(Protocol):
-    """The way to an API for the time of one asking."""
+class Channel:
+    """The way to an API for the time of one asking. What its methods raise are `misses.UNANSWERED`."""
 
-    async def opened(self) -> Miss | None:
-        """Make sure that questions can be asked, or say why not. What that takes is no part of a question's time."""
+    async def opened(self) -> None:
+        """Make sure that questions can be asked. What that takes is no part of a question's time."""
 
-    def question(self, case: Case, mode: str) -> Attempt:
-        """Return what asks one case in one mode."""
+    async def attempt(self, case: Case, mode: str, traceparent: str) -> Response:
+        """Ask one case in one mode once."""
+        raise NotImplementedError
+
+    def late(self) -> str:
+        """Return what came in place of an answer that did not come in time."""
+        return ""
 
 
 Connect = Callable[[int], AbstractAsyncContextManager[Channel]]
@@ -86,14 +88,11 @@ def ask(
     on_result: OnResult,
     collect: bool = True,
 ) -> AskResult:
-    """Ask these cases, each in the mode beside it.
+    """Ask these cases, each in the mode beside it, until the API dies.
 
-    Args:
-        api: the running API. When it dies, asking stops at once.
-        settings: how many at once, and for how many seconds each.
-        on_result: called from the same thread for every answer and failure, never for an aborted question. What it
-            raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped.
-        collect: whether results are given at the end that `on_result` had already.
+    `on_result` is called from the same thread for every answer and failure, never for an aborted question. What it
+    raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped. Without
+    `collect`, the results that it had already are not given at the end.
     """
     signals.check()
     with signals.deferred() as came:
@@ -223,7 +222,6 @@ class _Suite:
     async def _ask(self, channel: Channel, case: Case, mode: str) -> Result:
         """Ask one question, retries included, within its total time."""
         settings = self._settings
-        attempt = channel.question(case, mode)
         trace_id = new_trace_id()
         outcome: Response | Miss | None = None
         retries = 0
@@ -233,10 +231,12 @@ class _Suite:
             async with asyncio.timeout(settings.timeout):
                 while True:
                     start, outcome = time.perf_counter(), None
-                    outcome = await channel.opened()
-                    if outcome is None:
+                    try:
+                        await channel.opened()
                         start = time.perf_counter()
-                        outcome = await attempt(traceparent(trace_id))
+                        outcome = await channel.attempt(case, mode, traceparent(trace_id))
+                    except misses.UNANSWERED as error:
+                        outcome = misses.unanswered(error, case.id)
                     elapsed = time.perf_counter() - start
                     if isinstance(outcome, Response) or not outcome.again or retries >= RETRIES:
                         break
@@ -247,25 +247,16 @@ class _Suite:
             message = f"no answer within {setting(settings.timeout)} s"
             if isinstance(outcome, Miss):
                 message += f". Before that: {outcome.failure.message}"
-            # what a program wrote instead is in no reply
-            message += getattr(channel, "late", str)()
-            outcome = miss("timeout", message)
+            outcome = miss("timeout", message + channel.late())
         if isinstance(outcome, Miss):
-            failed = _failed(case, mode, outcome.failure, retries=retries, elapsed_ms=elapsed * 1000)
-            return replace(failed, trace_id=trace_id)
-        return Result(
-            case_id=case.id,
-            mode=mode,
-            response=outcome,
-            failure=None,
-            retries=retries,
-            elapsed_ms=elapsed * 1000,
-            trace_id=trace_id,
-        )
+            result = _failed(case, mode, outcome.failure)
+        else:
+            result = Result(case_id=case.id, mode=mode, response=outcome, failure=None, retries=0, elapsed_ms=0.0)
+        return replace(result, retries=retries, elapsed_ms=elapsed * 1000, trace_id=trace_id)
 
 
-def _failed(case: Case, mode: str, failure: Failure, *, retries: int = 0, elapsed_ms: float = 0.0) -> Result:
-    return Result(case_id=case.id, mode=mode, response=None, failure=failure, retries=retries, elapsed_ms=elapsed_ms)
+def _failed(case: Case, mode: str, failure: Failure) -> Result:
+    return Result(case_id=case.id, mode=mode, response=None, failure=failure, retries=0, elapsed_ms=0.0)
 
 
 def _back_off(key: str, retries: int) -> float:

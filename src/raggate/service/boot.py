@@ -25,6 +25,7 @@ from raggate.config.values import address_of
 from raggate.models.service import IndexState, ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.answer_limits import MAX_BODY_BYTES
+from raggate.service.line_pipes import Serving
 from raggate.service.transport import Exchange, Wire
 
 _T = TypeVar("_T")
@@ -46,17 +47,14 @@ _REQUEST = 10.0  # for one HTTP request of a look
 _PATIENCE = 5.0  # with what does not get better by waiting, such as the status 404 and a certificate of nobody's
 _NEWS = 5.0  # from one progress message to the next
 _TELLING = 0.5
-_LISTENING = 2.0  # seconds
+_LISTENING = 2.0
 _OWN_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
 
 
 class Expected(Struct, frozen=True, kw_only=True):
-    """What a complete index holds.
+    """What a complete index holds: the notes with text, and the chunks that the baseline's index had of the same notes.
 
-    Attributes:
-        documents: notes with text in the vault.
-        chunks: of the index that the baseline was measured with, where that was of the same notes; None where that is
-            not known.
+    `chunks` is None where that is not known.
     """
 
     documents: int
@@ -69,8 +67,6 @@ class Growth:
     An index that was never seen to grow and holds all that is expected is final at the second look. Any other has to
     stay as it is for a while: some APIs count a note before they embed it, and say meanwhile that they are done. An
     empty one is never final, however long it stays so, unless the baseline was measured with one that counts so too.
-
-    `grew` tells whether two looks saw different numbers.
     """
 
     def __init__(self, expected: Expected, settle: float) -> None:
@@ -78,7 +74,7 @@ class Growth:
         self._settle = settle
         self._seen: tuple[int | None, ...] | None = None
         self._since = 0.0
-        self.grew = False
+        self.grew = False  # whether two looks saw different numbers
 
     def finished(self, state: IndexState | None, now: float) -> bool:
         """Take the state of one look, None for none, at `now` seconds on any clock that only goes forward."""
@@ -113,19 +109,14 @@ class Clock:
     """The clock of this machine. All times are seconds."""
 
     def now(self) -> float:
-        """Return the time on a clock that only goes forward; where it begins means nothing."""
         return time.monotonic()
 
     def sleep(self, seconds: float) -> None:
-        """Let `seconds` pass."""
         time.sleep(seconds)
 
     def take(self, answers: queue.SimpleQueue[_T], seconds: float) -> _T:
         """Wait for the next answer that another thread gives, for `seconds` at most."""
         return answers.get(timeout=seconds)
-
-
-MACHINE_CLOCK = Clock()
 
 
 def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool = False) -> str:
@@ -168,25 +159,17 @@ def up(
     expected: Expected,
     start: Start | None = None,
     transport: httpx.BaseTransport | None = None,
-    clock: Clock = MACHINE_CLOCK,
+    clock: Clock | None = None,
 ) -> Iterator[Started]:
     """Bring the API up and wait until it can be asked; on leaving, what was started is gone.
 
-    Args:
-        api: the settings; with `url` nothing is started or stopped.
-        workspace: where a backend works, and what takes progress messages.
-        start: starts the API, in place of the backend that the settings choose.
-        transport: carries the requests, in place of a connection.
-
-    Raises:
-        UsageError: when the settings do not let anything be started.
-        CannotTell: when the build fails, the API ends, or it is not ready in time, with the reason and its last output.
+    `start` takes the place of the backend that the settings choose, and `transport` that of a connection.
     """
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, workspace, start))
-        wait = _Wait(started, api, index_state, expected, workspace.say, clock)
+        wait = _Wait(started, api, index_state, expected, workspace.say, clock or Clock())
         state = wait.until_ready(transport)
-        if state is not None and (state.documents or 0) > expected.documents:
+        if (state.documents or 0) > expected.documents:
             # only then, as a large vault takes long to count
             files = sum(path.is_file() for vault in workspace.vaults.values() for path in vault.rglob("*"))
             check_size(state.documents, expected=expected.documents, files=files)
@@ -198,7 +181,7 @@ def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Star
     if api.url is not None:
         check(api.url, workspace)
         workspace.say(f"waiting for the API at {api.url}")
-        yield Elsewhere(api.url)
+        yield Serving(base_url=api.url)
         return
     with (start or backend(api))(api, workspace) as started:
         yield started
@@ -251,9 +234,8 @@ class _Wait:
         self._begun = self._clock.now()
         self._deadline = self._begun + self._ready.timeout
 
-    def until_ready(self, transport: httpx.BaseTransport | None) -> IndexState | None:
+    def until_ready(self, transport: httpx.BaseTransport | None) -> IndexState:
         """Look until it is ready; give the last look."""
-        growth = self._growth
         inner = transport or _transport_to(self._started)
         wire = Wire(inner, deadline=self._deadline, seconds=_REQUEST, max_bytes=MAX_BODY_BYTES, now=self._clock.now)
         news = self._begun + _NEWS
@@ -265,15 +247,14 @@ class _Wait:
                 # one that the deadline cut short tells nothing: the look before it does
                 if now < self._deadline:
                     self._last = look
-                if growth.finished(look.state, now):
-                    break
+                if self._growth.finished(look.state, now) and look.state is not None:
+                    self._announce(look.state)
+                    return look.state
                 self._give_up_if_hopeless(look, now)
                 if now >= news:
                     self._say(f"waiting for {fixed(now - self._begun, 0)} s: {self._situation()}")
                     news = now + _NEWS
                 self._pause(now + (_KNOCK if isinstance(look.error, httpx.ConnectError) else _POLL))
-        self._announce()
-        return self._last.state if self._last else None
 
     def _look(self, client: httpx.Client, wire: Wire) -> _Look:
         # in a thread of its own, because an answer whose header drips outlasts every timeout that a client can set:
@@ -334,7 +315,7 @@ class _Wait:
             return
         self._hopeless_since = now if self._hopeless_since is None else self._hopeless_since
         if now - self._hopeless_since >= _PATIENCE:
-            what = f"{look.exchange.answer()}" if answered else self._situation()
+            what = look.exchange.answer() if answered else self._situation()
             raise CannotTell(
                 f"the API cannot become ready: {what} for {setting(_PATIENCE)} s",
                 hint=self._which_path(look.exchange) if answered else TRUST,
@@ -342,7 +323,6 @@ class _Wait:
             )
 
     def _which_path(self, exchange: Exchange) -> str:
-        """Return where the path of a request stands that no API has."""
         path = exchange.request.partition(" ")[2]
         if path != self._ready.health_path:
             return f"Is {path} a path of this API? Set the path in the section `ask`."
@@ -358,17 +338,17 @@ class _Wait:
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
             return f"it is not listening, no connection to {cut(self._started.base_url)} ({cut(error)})"
         if isinstance(error, httpx.TimeoutException):
-            if hasattr(self._started, "pipes"):
+            if getattr(self._started, "pipes", None) is not None:
                 return "it runs but does not answer over its standard output"
             return f"it accepts connections but {exchange.request or 'a request'} is not answered in time"
         if isinstance(error, httpx.HTTPStatusError):
             return exchange.answer()
         if isinstance(error, httpx.HTTPError):
             return f"its answer to {exchange.request or 'a request'} cannot be read ({cut(error)})"
-        if error is not None:
+        if error is not None or state is None:
             return f"it does not follow the protocol, {cut(error)} ({exchange.answer()})"
-        if state is None or not state.healthy:
-            return f"it is not healthy, {cut(state.detail) if state and state.detail else exchange.answer()}"
+        if not state.healthy:
+            return f"it is not healthy, {cut(state.detail) or exchange.answer()}"
         if state.unseen:
             return f"its index cannot be read, {cut(state.detail, limit=_DETAIL)}"
         return f"{self._doing(state)}, {self._count(state)}" + (f" ({cut(state.detail)})" if state.detail else "")
@@ -385,53 +365,43 @@ class _Wait:
 
     def _count(self, state: IndexState) -> str:
         chunks = "" if state.chunks is None else f", {counted(state.chunks, 'passage')}"
-        documents = "the API does not report how many documents it has"
-        if state.documents is not None:
-            expected = self._expected.documents
-            documents = f"{state.documents} of {counted(expected, 'document')}"
-            if state.documents > expected:
-                documents = f"{counted(state.documents, 'document')}, the vault has {counted(expected, 'note')}"
-        return documents + chunks
+        if state.documents is None:
+            return f"the API does not report how many documents it has{chunks}"
+        expected = self._expected.documents
+        if state.documents > expected:
+            return f"{counted(state.documents, 'document')}, the vault has {counted(expected, 'note')}{chunks}"
+        return f"{state.documents} of {counted(expected, 'document')}{chunks}"
 
     def _hint(self) -> str:
-        state = self._last.state if self._last else None
+        state, error = (self._last.state, self._last.error) if self._last else (None, None)
+        longer = f"If it only needs more time, raise `api.ready.timeout` ({setting(self._ready.timeout)} s now)."
         if state is not None and state.unseen:
-            names = "`ask.index` and `ask.path`"
-            return f"Are the names of your index and its fields right in {names}? {self._longer('is made later')}"
+            return f"Are the names of your index and its fields right in `ask.index` and `ask.path`? {longer}"
         if state is not None and state.healthy and not state.indexing and self._growth.is_empty(state):
             return (
                 "Nothing can be found in an empty index. Does your API read the notes of this run? Does its log name "
                 "an error? Does it return the number of documents and passages, and no other count?"
             )
-        if self._last is not None and distrusted(self._last.error):
+        if distrusted(error):
             return TRUST
-        if self._last is not None and isinstance(self._last.error, ValueError):
+        if isinstance(error, ValueError):
             return (
-                "It answers, so more time alone hardly helps: correct the API, or what `ask` reads of its health and "
-                "index; where `indexing` tells more than true and false, list the values that mean yes: "
+                "It answers, so more time alone hardly helps. Correct the API, or what `ask` reads of its health and "
+                "index. If `indexing` is more than true or false, list the values that mean yes: "
                 "`indexing: {FIELD: [VALUE]}`."
             )
-        longer = self._longer("only needs more time")
         if self._api.url is not None:
             return (
                 "Start the API of `api.url` before raggate, at an address that raggate can reach. In a container, "
                 f"localhost is the container itself. {longer}"
             )
-        refused = self._last is not None and isinstance(self._last.error, httpx.ConnectError)
-        if refused and self._api.container is not None:
-            port = self._api.container.port
-            return f"Let it listen on port {port} of 0.0.0.0, not only of localhost. {longer}"
-        if refused:
+        if isinstance(error, httpx.ConnectError) and self._api.container is not None:
+            return f"Let it listen on port {self._api.container.port} of 0.0.0.0, not only of localhost. {longer}"
+        if isinstance(error, httpx.ConnectError):
             return f"Let it listen on 127.0.0.1, at the port that {{port}} stands for. {longer}"
         return f"{longer} Its whole output is in api.log of the run directory."
 
-    def _longer(self, why: str) -> str:
-        return f"If it {why}, raise `api.ready.timeout` ({setting(self._ready.timeout)} s now)."
-
-    def _announce(self) -> None:
-        state = self._last.state if self._last else None
-        if state is None:
-            return
+    def _announce(self, state: IndexState) -> None:
         text = f"the API is up after {fixed(self._clock.now() - self._begun, 1)} s: {self._count(state)}"
         if state.documents is not None and state.documents < self._expected.documents:
             text += f", and the index is incomplete but has not changed for {setting(self._ready.settle)} s"
@@ -463,18 +433,3 @@ def _listening(url: str) -> bool:
             return True
     except (OSError, ValueError):
         return False
-
-
-class Elsewhere:
-    """An API that somebody else runs, at an address."""
-
-    def __init__(self, base_url: str) -> None:
-        self.base_url = base_url
-
-    def died(self) -> ProcessExit | None:
-        """Empty: nothing is known."""
-        return None
-
-    def log_tail(self) -> tuple[str, ...]:
-        """Return no log."""
-        return ()

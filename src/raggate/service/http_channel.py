@@ -27,8 +27,8 @@ from raggate.models.run import Response
 from raggate.models.service import Call, IndexState, Started
 from raggate.service import ask, misses
 from raggate.service.answer_limits import MAX_BODY_BYTES, bounded
-from raggate.service.ask import AskResult, Attempt, OnResult
-from raggate.service.misses import Miss, miss
+from raggate.service.ask import AskResult, OnResult
+from raggate.service.misses import Missed, miss
 
 Headers = Sequence[tuple[bytes, bytes]]
 """Names and values, in the order in which they are sent or came."""
@@ -41,8 +41,6 @@ MAX_EXCERPT_BYTES = 64 << 10
 
 _BYTES_AT_ONCE = 8 << 10  # in chunks of a byte each, more would hold up the timeouts of all others
 _IDLE_SECONDS = 5.0  # servers close what is unused for longer, and a question must not meet that
-
-
 _NEXT_ADDRESS_SECONDS = 0.25  # before a second address of a name is tried beside the first, as RFC 8305 has it
 _MAX_TARGETS = 10_000
 
@@ -59,12 +57,8 @@ class Request(Guarded, Struct, frozen=True):
 class Reply(Guarded, Struct, frozen=True):
     """What came back, which is not trusted.
 
-    Attributes:
-        status: of HTTP.
-        headers: names in lower case.
-        body: as it was sent, never unpacked: up to `MAX_BODY_BYTES` under status 200, and the beginning under others.
-        whole: whether that is all of it.
-        more: bytes that came with its end and lie behind it, which nobody asked for.
+    The names of `headers` are in lower case. `body` is never unpacked: up to `MAX_BODY_BYTES` under status 200, and
+    the beginning under others; `whole` if that is all. `more` counts bytes behind its end, which nobody asked for.
     """
 
     status: int
@@ -225,7 +219,9 @@ class Connections:
         url = httpx.URL(base_url)
         self._host = url.raw_host.decode()
         self._port = url.port or (443 if url.scheme == "https" else 80)
-        self._checked_by = _authorities() if url.scheme == "https" else None
+        self._checked_by = authorities() if url.scheme == "https" else None
+        if self._checked_by is not None:
+            self._checked_by.set_alpn_protocols(["http/1.1"])
         self._idle: list[Connection] = []
 
     async def exchange(self, request: Request) -> Reply:
@@ -264,19 +260,11 @@ class Connections:
                     happy_eyeballs_delay=_NEXT_ADDRESS_SECONDS,
                 )
         except OSError as error:
-            raise httpx.ConnectTimeout("") if limit.expired() else httpx.ConnectError(_why(error)) from error
+            # each address of a name may have failed in another way
+            one = isinstance(error, socket.gaierror | ssl.SSLError)
+            why = str(error) if one else "All connection attempts failed"
+            raise httpx.ConnectTimeout("") if limit.expired() else httpx.ConnectError(why) from error
         return connection
-
-
-def _authorities() -> ssl.SSLContext:
-    context = authorities()
-    context.set_alpn_protocols(["http/1.1"])
-    return context
-
-
-def _why(error: OSError) -> str:
-    # each address of a name may have failed in another way
-    return str(error) if isinstance(error, socket.gaierror | ssl.SSLError) else "All connection attempts failed"
 
 
 class HttpAdapter(Protocol):
@@ -286,67 +274,53 @@ class HttpAdapter(Protocol):
         """Return the HTTP call that asks one case in one mode."""
 
     def parse(self, body: bytes, case: Case) -> Response:
-        """Read a 200 body.
-
-        Raises:
-            ValueError: when it does not follow the protocol, with what was expected and found. Untrusted text.
-        """
+        """Read a 200 body; a ValueError tells what was expected and found, in untrusted text."""
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         """Ask the API how its index stands."""
 
 
 @asynccontextmanager
-async def opened(
+async def _opened(
     adapter: HttpAdapter, api: Started, headers: Mapping[str, str], _workers: int
-) -> AsyncIterator[HttpChannel]:
-    """Open a way for as many questions at once as there are; `headers` replace those of the same name."""
-    connections = Connections(api.base_url)
+) -> AsyncIterator[_Channel]:
+    channel = _Channel(adapter, api.base_url, headers)
     try:
-        yield HttpChannel(connections, adapter, api.base_url, headers)
+        yield channel
     finally:
-        await connections.close()
+        await channel.connections.close()
 
 
-class HttpChannel:
-    """A channel of HTTP calls. It has nothing to open."""
+class _Channel(ask.Channel):
+    """A channel of HTTP calls, for as many questions at once as there are; `headers` replace those of the same name."""
 
-    def __init__(
-        self, connections: Connections, adapter: HttpAdapter, base_url: str, headers: Mapping[str, str]
-    ) -> None:
-        self._connections = connections
+    def __init__(self, adapter: HttpAdapter, base_url: str, headers: Mapping[str, str]) -> None:
+        self.connections = Connections(base_url)
         self._adapter = adapter
         self._base_url = base_url
         self._host = httpx.URL(base_url).netloc
         self._extra = {name.lower(): (name, value) for name, value in headers.items()}
         self._targets: dict[tuple[str, ...], bytes] = {}
 
-    async def opened(self) -> Miss | None:
-        """Empty: every call stands for itself."""
-        return None
-
-    def question(self, case: Case, mode: str) -> Attempt:
-        """Return what asks one case in one mode."""
-        return partial(self._attempt, case, mode)
-
-    async def _attempt(self, case: Case, mode: str, traceparent: str) -> Response | Miss:
-        body = await self._body(self._request(self._adapter.call(case, mode), traceparent))
-        if isinstance(body, Miss):
-            return body
+    async def attempt(self, case: Case, mode: str, traceparent: str) -> Response:
+        reply = await self.connections.exchange(self._request(self._adapter.call(case, mode), traceparent))
+        if reply.status != 200:
+            raise Missed(misses.refused(reply.status, reply.header(b"location"), reply.body))
+        encoding = reply.header(b"content-encoding")
+        if unreadable := misses.unreadable(encoding, whole=reply.whole, more=reply.more):
+            raise Missed(unreadable)
         try:
-            return bounded(self._adapter.parse(body, case))
+            return bounded(self._adapter.parse(reply.body, case))
         except ValueError as error:
-            return miss("schema", cut(error), status=200)
+            raise Missed(miss("schema", cut(error), status=200)) from None
 
     def _request(self, call: Call, traceparent: str) -> Request:
         content = b"" if call.json is None else jsonio.dumps(call.json)
         named = {**misses.HEADERS, **call.headers, ask.HEADER: traceparent}
         kept = {name: value for name, value in named.items() if name.lower() not in self._extra}
         named = {**kept, **dict(self._extra.values())}
-        headers = [
-            (b"Host", self._host),
-            *((name.encode("ascii"), value.encode("ascii")) for name, value in named.items()),
-        ]
+        headers = [(b"Host", self._host)]
+        headers += [(name.encode("ascii"), value.encode("ascii")) for name, value in named.items()]
         if content or call.method != "GET":
             headers.append((b"Content-Length", b"%d" % len(content)))
         return Request(call.method, self._target(call), headers, content)
@@ -360,17 +334,6 @@ class HttpChannel:
             self._targets[key] = httpx.URL(f"{self._base_url}{call.path}{query}").raw_path
         return self._targets[key]
 
-    async def _body(self, request: Request) -> bytes | Miss:
-        """Return a 200 body, or why there is none."""
-        try:
-            reply = await self._connections.exchange(request)
-        except httpx.TransportError as error:
-            return misses.missed(error)
-        if reply.status != 200:
-            return misses.refused(reply.status, reply.header(b"location"), reply.body)
-        encoding = reply.header(b"content-encoding")
-        return misses.unreadable(encoding, whole=reply.whole, more=reply.more) or reply.body
-
 
 class OverHttp:
     """Asks an API as `HttpAdapter` says, as often and as long as `settings` allows."""
@@ -381,14 +344,12 @@ class OverHttp:
         self._headers = headers or {}
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
-        """Ask the API how its index stands."""
         return self._adapter.index_state(client, ready)
 
     def ask(
         self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
     ) -> AskResult:
-        """Ask these cases, each in the mode beside it."""
-        connect = partial(opened, self._adapter, api, self._headers)
+        connect = partial(_opened, self._adapter, api, self._headers)
         return ask.ask(questions, connect, api, self._settings, on_result=on_result, collect=collect)
 
     def with_headers(self, headers: Mapping[str, str]) -> OverHttp:

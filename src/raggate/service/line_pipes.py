@@ -11,10 +11,13 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import IO, Any
 
+from msgspec import Struct
+
 from raggate.base import jsonio
 from raggate.base.http_client import httpx
 from raggate.base.quote import cut
 from raggate.models.run import FailureKind
+from raggate.models.service import ProcessExit
 from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.service.misses import Missed, miss
 
@@ -28,9 +31,17 @@ STDIO_URL = "http://stdio"
 
 Message = dict[str, Any]
 
-
 Spoken = Callable[[IO[bytes], IO[bytes], Callable[[bytes], None]], "LinePipes"]
 """Makes pipes of a standard input, a standard output, and what takes lines for the log."""
+
+
+class Serving(Struct, frozen=True, kw_only=True):
+    """An API that was started, or that somebody else runs; `pipes` if it is asked over standard input and output."""
+
+    base_url: str
+    died: Callable[[], ProcessExit | None] = lambda: None
+    log_tail: Callable[[], tuple[str, ...]] = tuple
+    pipes: LinePipes | None = None
 
 
 class LinePipes(ABC):

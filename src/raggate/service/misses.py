@@ -13,7 +13,6 @@ from raggate.service.answer_limits import MAX_BODY_BYTES
 # how the HTTP library says that the other side hung up, as opposed to talking nonsense
 _HUNG_UP = ("Server disconnected", "peer closed connection", "peer unexpectedly closed connection")
 
-
 HEADERS = {
     "Accept": "application/json",
     "Accept-Encoding": "identity",  # a compressed body could grow a thousandfold
@@ -34,8 +33,10 @@ class Miss(Struct, frozen=True):
     again: bool = False
 
 
-def lost(error: httpx.TransportError) -> Miss:
-    """Return how a connection was lost, and whether that may be tried again."""
+def missed(error: httpx.TransportError) -> Miss:
+    """Describe a request without a reply, and whether it may be tried again."""
+    if isinstance(error, httpx.TimeoutException):
+        return miss("timeout", f"no connection within {setting(CONNECT_SECONDS)} s")
     cause = cut(error, limit=200) or type(error).__name__
     if isinstance(error, httpx.ConnectError):
         return miss("connection", f"cannot connect: {cause}", again=True)
@@ -54,13 +55,6 @@ class Missed(Exception):
     def __init__(self, why: Miss) -> None:
         super().__init__(why.failure.message)
         self.miss = why
-
-
-def missed(error: httpx.TransportError) -> Miss:
-    """Describe a request without a reply."""
-    if isinstance(error, httpx.TimeoutException):
-        return miss("timeout", f"no connection within {setting(CONNECT_SECONDS)} s")
-    return lost(error)
 
 
 UNANSWERED = (Missed, httpx.TransportError, ValueError)
@@ -89,9 +83,8 @@ def encoded(encoding: str | None) -> Miss | None:
     """The remark that a body is compressed, if its header says so."""
     if encoding is None or encoding.lower() == "identity":
         return None
-    return miss(
-        "body", f"the body is encoded ({cut(encoding, limit=40)}), although raggate asked for plain text", status=200
-    )
+    shown = cut(encoding, limit=40)
+    return miss("body", f"the body is encoded ({shown}), although raggate asked for plain text", status=200)
 
 
 def refused(status: int, location: str | None, body: bytes) -> Miss:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 
@@ -19,16 +19,16 @@ from raggate.config.service_settings import Api, Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import IndexState, Started, Workspace
-from raggate.service import ask, boot, misses
+from raggate.service import ask, boot
 from raggate.service.adapters.mapped import filled_json, filled_text, prefixes, values_of, variables
 from raggate.service.adapters.mapped_response import Prefixes, read, state_of
 from raggate.service.answer_limits import bounded
-from raggate.service.ask import AskResult, Attempt, OnResult
+from raggate.service.ask import AskResult, OnResult
 from raggate.service.mcp import protocol
 from raggate.service.mcp.pipes import AsyncPipeTransport, Pipes
 from raggate.service.mcp.protocol import Disagreed, Message, root_of
 from raggate.service.mcp.session import Exchange, Session, transport_to
-from raggate.service.misses import Miss, Missed
+from raggate.service.misses import Missed
 from raggate.service.transport import WaitingTransport
 
 
@@ -48,11 +48,7 @@ class McpAdapter(Guarded, Struct, frozen=True):
 
     @classmethod
     def of(cls, config: Config, environment: Mapping[str, str]) -> McpAdapter:
-        """Make one from the configuration and raggate's own environment. Only variables that headers name are read.
-
-        Raises:
-            UsageError: for a variable that a header needs and that is not set, or unfit for one.
-        """
+        """Make one from the configuration and raggate's own environment, of which headers name variables."""
         ask = config.ask
         secrets = variables(ask.headers, environment, "ask.headers")
         headers = {name: filled_text(text, secrets) for name, text in ask.headers.items()}
@@ -61,10 +57,7 @@ class McpAdapter(Guarded, Struct, frozen=True):
     def index_state(self, client: httpx.Client, _ready: Readiness) -> IndexState:
         """Return whether the server is initialized and has the tool, and what the tool of `ask.index` tells.
 
-        Raises:
-            httpx.HTTPError: when it cannot be reached yet.
-            CannotTell: when the tool is not there, or takes other arguments, or no version of MCP is spoken by both.
-            ValueError: when something stands not where the settings say.
+        Raises CannotTell when the tool is not there, or takes other arguments, or no version of MCP is spoken by both.
         """
         # what is looked through waits in place, so that this is done when it is
         return asyncio.run(self._looked(WaitingTransport(client), str(client.base_url)))
@@ -72,7 +65,6 @@ class McpAdapter(Guarded, Struct, frozen=True):
     def ask(
         self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
     ) -> AskResult:
-        """Ask these cases, each in the mode beside it, in one session."""
         return ask.ask(questions, partial(self._opened, api), api, self._settings, on_result=on_result, collect=collect)
 
     def with_headers(self, headers: Mapping[str, str]) -> McpAdapter:
@@ -120,46 +112,29 @@ class McpAdapter(Guarded, Struct, frozen=True):
     async def _opened(self, api: Started, workers: int) -> AsyncIterator[_Channel]:
         async with _transport_to(api, workers) as transport:
             session = Session(self._exchange(transport, api.base_url))
-            yield _Channel(session, self._settings, self._read)
+            yield _Channel(session, self._settings, self._prefixes)
             await session.close()
 
-    def _read(self, result: Message) -> Response:
-        root = root_of(result, self._settings.tool or "", self._settings.text)
-        return read(root, self._settings.fields, self._prefixes, retrieval_only=self._settings.retrieval_only)
 
-
-class _Channel(Struct, frozen=True):
+class _Channel(ask.Channel):
     """The way to the tool: a session, which is opened before the first question."""
 
-    _session: Session
-    _settings: Ask
-    _read: Callable[[Message], Response]
+    def __init__(self, session: Session, settings: Ask, beginnings: Prefixes) -> None:
+        self._session = session
+        self._settings = settings
+        self._prefixes = beginnings
 
-    async def opened(self) -> Miss | None:
-        """Return why there is no session, if there is none."""
-        try:
-            await self._session.open()
-        except Missed as error:
-            return error.miss
-        except httpx.TransportError as error:
-            return misses.missed(error)
-        return None
+    async def opened(self) -> None:
+        await self._session.open()
 
-    def question(self, case: Case, mode: str) -> Attempt:
-        """Return what asks one case in one mode."""
-        arguments = filled_json(self._settings.body or {}, values_of(case, mode, self._settings))
-        return partial(self._attempt, case, arguments)
-
-    async def _attempt(self, case: Case, arguments: Message, traceparent: str) -> Response | Miss:
-        try:
-            return bounded(self._read(await self._session.call(self._settings.tool or "", arguments, traceparent)))
-        except misses.UNANSWERED as error:
-            return misses.unanswered(error, case.id)
+    async def attempt(self, case: Case, mode: str, traceparent: str) -> Response:
+        settings, tool = self._settings, self._settings.tool or ""
+        arguments = filled_json(settings.body or {}, values_of(case, mode, settings))
+        root = root_of(await self._session.call(tool, arguments, traceparent), tool, settings.text)
+        return bounded(read(root, settings.fields, self._prefixes, retrieval_only=settings.retrieval_only))
 
 
 def _transport_to(api: Started, workers: int) -> httpx.AsyncBaseTransport:
     pipes = getattr(api, "pipes", None)
-    if pipes is None:
-        # what the server asks back is answered while its stream is open
-        return transport_to(api, 2 * workers)
-    return AsyncPipeTransport(pipes)
+    # what the server asks back is answered while its stream is open
+    return transport_to(api, 2 * workers) if pipes is None else AsyncPipeTransport(pipes)

@@ -18,13 +18,12 @@ from raggate.config.service_settings import Api, Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import IndexState, Started, Workspace
-from raggate.service import ask, boot, misses
+from raggate.service import ask, boot
 from raggate.service.adapters.ask import fetch_state, parsed
 from raggate.service.adapters.mapped import filled_json, prefixes, values_of
 from raggate.service.adapters.mapped_response import read, state_of
 from raggate.service.answer_limits import bounded
-from raggate.service.ask import AskResult, Attempt, OnResult
-from raggate.service.misses import Miss
+from raggate.service.ask import AskResult, OnResult
 from raggate.service.program_pipes import ProgramPipes, hits_of
 
 MOST_VERSIONS = 100
@@ -58,32 +57,20 @@ class ProgramAdapter:
     def ask(
         self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
     ) -> AskResult:
-        """Ask these cases, each in the mode beside it."""
         connect = partial(_opened, api, self)
         return ask.ask(questions, connect, api, self._settings, on_result=on_result, collect=collect)
 
     def line(self, case: Case, mode: str) -> dict[str, object]:
-        """Return what is sent for a case in a mode, without its number."""
         filled: dict[str, object] = filled_json(self._settings.body, values_of(case, mode, self._settings))
         return filled
 
     def parse(self, answer: dict[str, object]) -> Response:
-        """Read an answer.
-
-        Raises:
-            Missed: when it tells an error.
-            ValueError: when something is missing or of another kind.
-        """
         fields, retrieval_only = self._settings.fields, self._settings.retrieval_only
         return bounded(read(hits_of(answer), fields, self._prefixes, retrieval_only=retrieval_only))
 
 
 def state_in(told: dict[str, object]) -> IndexState:
-    """Return the state that a program told, or the reason why it told none.
-
-    Raises:
-        ValueError: for a count that is none.
-    """
+    """Return the state that a program told, or the reason why it told none; a ValueError for a count that is none."""
     if "ready" not in told:
         return IndexState(healthy=False, indexing=False, detail=str(told.get("detail", "")))
     if told["ready"] is not True:
@@ -105,30 +92,19 @@ async def _opened(api: Started, adapter: ProgramAdapter, _workers: int) -> Async
     yield _Channel(getattr(api, "pipes"), adapter)  # noqa: B009 - not of every started API
 
 
-class _Channel:
-    """The way to the program. It has nothing to open."""
+class _Channel(ask.Channel):
+    """The way to the program, which is ready before the first question."""
 
     def __init__(self, pipes: ProgramPipes, adapter: ProgramAdapter) -> None:
         self._pipes = pipes
         self._adapter = adapter
 
-    async def opened(self) -> Miss | None:
-        """None, as the program is ready before the first question."""
-        return None
-
     def late(self) -> str:
-        """Return what the program wrote in place of an answer that did not come in time."""
         return self._pipes.wrote()
 
-    def question(self, case: Case, mode: str) -> Attempt:
-        """Return what asks one case in one mode."""
-        return partial(self._attempt, case, mode)
-
-    async def _attempt(self, case: Case, mode: str, _traceparent: str) -> Response | Miss:
+    async def attempt(self, case: Case, mode: str, _traceparent: str) -> Response:
         asked = self._pipes.ask(self._adapter.line(case, mode))
         try:
             return self._adapter.parse(await asyncio.wrap_future(asked))
-        except misses.UNANSWERED as error:
-            return misses.unanswered(error, case.id)
         finally:
             self._pipes.leave(asked)

@@ -10,6 +10,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.base.errors import CannotTell, SettingError, UsageError
 from raggate.base.quote import cut, quoted
@@ -20,7 +21,7 @@ from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.group import Filler, Group
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
 from raggate.service.functions import SHIM
-from raggate.service.line_pipes import STDIO_URL, LinePipes, Spoken
+from raggate.service.line_pipes import STDIO_URL, Serving, Spoken
 
 _MOST_PORTS = 32
 
@@ -31,13 +32,7 @@ def started(api: Api, workspace: Workspace) -> Iterator[tuple[dict[str, str], Ca
 
     Where raggate runs in a container of the engine, it joins their network, and they have addresses there. Elsewhere
     their ports are published at a loopback address of this machine, one for each service, under the same numbers.
-
-    Yields:
-        What stands for each `service.NAME`, and a function that says which service has ended and how.
-
-    Raises:
-        UsageError: for an unknown placeholder, a service without ports, and an engine on another machine.
-        CannotTell: when no engine answers, an image cannot be had, or a service is not up in time.
+    Yields what stands for each `service.NAME`, and a function that says which service has ended and how.
     """
     settings = api.services
     if not settings:
@@ -80,33 +75,29 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
     The API listens on 127.0.0.1 at the port its command was given. Its output is in `api.log` of the run directory,
     that of the build steps in `build.log`. Services are up before anything is built. With `stdio` it has no port: it is
     spoken to through `pipes`, and only its standard error is in the log.
-
-    Raises:
-        UsageError: for an unknown placeholder, a working directory that does not exist, or a `run` that cannot be
-            executed. Nothing was measured.
-        CannotTell: when a service does not come up, or a build step fails, cannot be executed, or takes too long.
     """
     port = None if api.stdio else _free_port()
     with prepared(api, workspace, port) as made:
         child = _run(made.group, made.plan, made.log, spoken_to=api.stdio)
+
+        def died() -> ProcessExit | None:
+            return child.ended() or made.lost()
+
+        def log_tail() -> tuple[str, ...]:
+            child.ended()
+            return made.log.tail()
+
+        serving = Serving(base_url=f"http://127.0.0.1:{port}", died=died, log_tail=log_tail)
         if pipes is None or not api.stdio:
-            yield _Api(child, f"http://127.0.0.1:{port}", made)
+            yield serving
             return
         with closing(pipes(*child.pipes, made.log.feed)) as spoken_to:
-            yield _SpokenTo(child, made, spoken_to)
+            yield replace(serving, base_url=STDIO_URL, pipes=spoken_to)
 
 
 @contextmanager
 def prepared(api: Api, workspace: Workspace, port: int | None = None) -> Iterator[Prepared]:
-    """Start the services and run the build steps; on leaving, whatever was started is gone.
-
-    Args:
-        port: where the command is to listen; None for one that does not.
-
-    Raises:
-        UsageError: for an unknown placeholder, and for a working directory that does not exist.
-        CannotTell: when a service does not come up, or a build step fails, cannot be executed, or takes too long.
-    """
+    """Start the services and run the build steps; on leaving, whatever was started is gone. `port` is the command's."""
     settings = api.command
     assert settings is not None  # noqa: S101 - it is why this backend was chosen
     workspace.say("starting the API (command)")
@@ -145,32 +136,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
     lost: Callable[[], ProcessExit | None]
 
 
-class _Api:
-    """A process that was started, which is spoken to at a port of this machine."""
-
-    def __init__(self, child: ManagedProcess, base_url: str, made: Prepared) -> None:
-        self.base_url = base_url
-        self._child = child
-        self._made = made
-
-    def died(self) -> ProcessExit | None:
-        """Return how the process or one of its services ended, or None while they run."""
-        return self._child.ended() or self._made.lost()
-
-    def log_tail(self) -> tuple[str, ...]:
-        """Return the last lines of its output, oldest first. Untrusted text."""
-        self._child.ended()
-        return self._made.log.tail()
-
-
-class _SpokenTo(_Api):
-    """One that is spoken to over its standard input and output, which ends with them."""
-
-    def __init__(self, child: ManagedProcess, made: Prepared, pipes: LinePipes) -> None:
-        super().__init__(child, STDIO_URL, made)
-        self.pipes = pipes
-
-
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -178,15 +143,9 @@ def _free_port() -> int:
 
 
 def _plan(settings: CommandBackend, workspace: Workspace, port: int | None, addresses: Mapping[str, str]) -> Plan:
-    values = {
-        **({} if port is None else {"port": str(port)}),
-        "root": str(workspace.root),
-        "out": str(workspace.out),
-        "run": workspace.run,
-        "shim": str(SHIM),
-        **addresses,
-    }
-    values |= {f"vault.{name}": str(path) for name, path in workspace.vaults.items()}
+    values = {} if port is None else {"port": str(port)}
+    values |= {"root": str(workspace.root), "out": str(workspace.out), "run": workspace.run, "shim": str(SHIM)}
+    values |= {**addresses, **{f"vault.{name}": str(path) for name, path in workspace.vaults.items()}}
     filler = Filler(values)
     fill = filler.fill
 
@@ -201,12 +160,9 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int | None, addr
     wrong = next((name for name in own if not name or "=" in name or "\0" in name), None)
     if wrong is not None:
         raise UsageError(f"api.command.env: {quoted(wrong)} cannot be the name of a variable")
-    plan = Plan(
-        build=tuple(words(f"api.command.build[{index}]", step) for index, step in enumerate(settings.build)),
-        run=words("api.command.run", settings.run),
-        cwd=workspace.root / settings.cwd,
-        environment=passed | own,
-    )
+    build = tuple(words(f"api.command.build[{index}]", step) for index, step in enumerate(settings.build))
+    run = words("api.command.run", settings.run)
+    plan = Plan(build=build, run=run, cwd=workspace.root / settings.cwd, environment=passed | own)
     if "port" not in filler.used and port is not None:
         raise UsageError(
             "api.command: neither `run` nor `env` uses {port}, so the API does not know where to listen",
@@ -223,22 +179,16 @@ def _build(group: ProcessGroup, plan: Plan, log: Log) -> None:
         try:
             child = group.start(words, cwd=plan.cwd, environment=plan.environment, log=log)
         except (OSError, ValueError) as error:
-            raise CannotTell(
-                f"{step} could not be started: {_why_not(words, plan.cwd, error)}",
-                hint="Install it, or correct `api.command.build` (PATH must be in `pass_env` or `env`).",
-                log=log.tail(),
-            ) from None
+            why = f"could not be started: {_why_not(words, plan.cwd, error)}"
+            hint = "Install it, or correct `api.command.build` (PATH must be in `pass_env` or `env`)."
+            raise CannotTell(f"{step} {why}", hint=hint, log=log.tail()) from None
         ended = child.wait(end - time.monotonic())
         if ended is None:
-            raise CannotTell(
-                f"{step} took too long: all build steps together have {BUILD_SECONDS} s",
-                hint="Build in a step before raggate.",
-                log=log.tail(),
-            )
+            why = f"took too long: all build steps together have {BUILD_SECONDS} s"
+            raise CannotTell(f"{step} {why}", hint="Build in a step before raggate.", log=log.tail())
         if ended.code != 0:
-            raise CannotTell(
-                f"{step} {ended.message}", hint="The whole output is in build.log of the run directory.", log=log.tail()
-            )
+            hint = "The whole output is in build.log of the run directory."
+            raise CannotTell(f"{step} {ended.message}", hint=hint, log=log.tail())
 
 
 def _run(group: ProcessGroup, plan: Plan, log: Log, *, spoken_to: bool) -> ManagedProcess:

@@ -10,6 +10,8 @@ from contextlib import closing, contextmanager
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
+from msgspec.structs import replace
+
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.quote import cut
 from raggate.config.service_settings import VAULTS, Api
@@ -17,9 +19,9 @@ from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.backends import engine, group, images, networking
 from raggate.service.backends.engine import Client, engine_errors, reason
-from raggate.service.backends.group import Filler, Group, Part, Running
+from raggate.service.backends.group import Filler, Group, Part
 from raggate.service.functions import SHIM
-from raggate.service.line_pipes import STDIO_URL, LinePipes, Spoken
+from raggate.service.line_pipes import STDIO_URL, Serving, Spoken
 
 _API = "api"
 _SHIM = ".raggate"
@@ -97,11 +99,6 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
     The API's output is in `api.log` of the run directory, that of a service in `<name>.log`, that of builds in
     `build.log`. Every relaxed limit is said. With `stdio` the API is spoken to through `pipes`, and only its standard
     error is in the log.
-
-    Raises:
-        UsageError: for an unknown placeholder, a build context that is not there, a link out of a vault, and where
-            containers cannot be reached.
-        CannotTell: when no engine answers, an image cannot be had, or a container does not start.
     """
     settings = api.container
     assert settings is not None  # noqa: S101 - it is why this backend was chosen
@@ -120,41 +117,23 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
         for name, image in service_images.items():
             made.serve(name, image)
         running = made.started(_API, api_image, mounts, spoken_to=api.stdio)
+
+        def died() -> ProcessExit | None:
+            return running.ended() or made.lost()
+
+        serving = Serving(base_url=STDIO_URL, died=died, log_tail=running.log.tail)
         if pipes is None or running.pipes is None:
-            yield _Api(f"http://{made.address(running) or 'api.invalid'}:{settings.port}", running, made)
+            yield replace(serving, base_url=f"http://{made.address(running) or 'api.invalid'}:{settings.port}")
             return
         with closing(pipes(*running.pipes, running.log.feed)) as spoken_to:
-            yield _SpokenTo(running, made, spoken_to)
-
-
-class _Api:
-    def __init__(self, base_url: str, api: Running, made: Group) -> None:
-        self.base_url = base_url
-        self._api = api
-        self._made = made
-
-    def died(self) -> ProcessExit | None:
-        """Return how the API or one of its services ended, or None while they run."""
-        return self._api.ended() or self._made.lost()
-
-    def log_tail(self) -> tuple[str, ...]:
-        """Return the last lines of the API's output, oldest first. Untrusted text."""
-        return self._api.log.tail()
-
-
-class _SpokenTo(_Api):
-    """One that is spoken to over its standard input and output, which ends with them."""
-
-    def __init__(self, api: Running, made: Group, pipes: LinePipes) -> None:
-        super().__init__(STDIO_URL, api, made)
-        self.pipes = pipes
+            yield replace(serving, pipes=spoken_to)
 
 
 def _parts(api: Api, workspace: Workspace) -> dict[str, Part]:
     settings = api.container
     assert settings is not None  # noqa: S101 - it is why this backend was chosen
-    values = {"run": workspace.run} if api.stdio else {"port": str(settings.port), "run": workspace.run}
-    values |= {"shim": _SHIM_PATH}
+    values = {} if api.stdio else {"port": str(settings.port)}
+    values |= {"run": workspace.run, "shim": _SHIM_PATH}
     values |= {f"vault.{name}": f"{VAULTS}/{name}" for name in workspace.vaults}
     values |= {f"service.{name}": name for name in api.services}
     own = group.part("api.container", settings, Filler(values), workspace)
