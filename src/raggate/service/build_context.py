@@ -11,7 +11,6 @@ from raggate.config.service_settings import Api
 HISTORY = ".git/objects"
 """The directory with every file ever committed, including those that judge."""
 
-
 MAX_BYTES = 64 << 10
 """No more of it is read."""
 
@@ -19,11 +18,7 @@ MAX_BYTES = 64 << 10
 def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
     """Name what judges and what the engine is handed to build an image of the API or of a service from.
 
-    The commits of the repository are named too, as they hold it.
-
-    Args:
-        api: how the API comes up; an image that is only named says nothing of what it was built from.
-        judging: golden sets and baselines, relative to it.
+    The commits of the repository are named too, as they hold it. `judging` are golden sets and baselines.
     """
     builds = (part.build for part in api.containers().values())
     contexts = dict.fromkeys(posixpath.normpath(build.context) for build in builds if build is not None)
@@ -35,12 +30,7 @@ def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
 def in_vaults(
     api: Api, places: Mapping[str, str], directories: Mapping[str, Path], judging: Sequence[str]
 ) -> tuple[str, ...]:
-    """Name judging files in a vault that the API's container gets a copy of, with all that is in it.
-
-    Args:
-        places: the vaults, each by its path relative to the configuration.
-        judging: golden sets and baselines, relative to the configuration.
-    """
+    """Name judging files in a vault that the API's container gets a copy of; `places` are relative, as `judging` is."""
     if api.container is None:
         return ()
     return tuple(

@@ -36,27 +36,21 @@ _LENGTH = 60
 
 
 class _Listing(Struct, frozen=True):
-    """How an engine lists its indexes: what it calls them, whose request names one, where they are, and their names."""
+    """How an engine lists its indexes: what it calls one, whose request names it, where they are, and their names."""
 
-    what: tuple[str, str]
-    request: re.Pattern[str]
+    what: str
+    request: str
     path: str
     names: str
 
 
-_INDEX = ("index", "indexes")
-_COLLECTION = ("collection", "collections")
 _LISTINGS = (
-    _Listing(
-        _INDEX, re.compile(r"/([^/_?][^/?]*)/_(?:count|search)\b"), "/_cat/indices?format=json&h=index", "[*].index"
-    ),
-    _Listing(("core", "cores"), re.compile(r"/solr/([^/?]+)/"), "/solr/admin/cores?indexInfo=false&wt=json", "status"),
-    _Listing(_COLLECTION, re.compile(r"/collections/([^/?]+)"), "/collections", "result.collections[*].name"),
-    _Listing(_COLLECTION, re.compile(r"/v1/graphql()$"), "/v1/schema", "classes[*].class"),
-    _Listing(
-        ("vector store", "vector stores"), re.compile(r"/v1/vector_stores/([^/?]+)"), "/v1/vector_stores", "data[*].id"
-    ),
-    _Listing(("project", "projects"), re.compile(r"/v2/projects/([^/?]+)"), "/v2/projects/", "projects[*].external_id"),
+    _Listing("index", r"/([^/_?][^/?]*)/_(?:count|search)\b", "/_cat/indices?format=json&h=index", "[*].index"),
+    _Listing("core", r"/solr/([^/?]+)/", "/solr/admin/cores?indexInfo=false&wt=json", "status"),
+    _Listing("collection", r"/collections/([^/?]+)", "/collections", "result.collections[*].name"),
+    _Listing("collection", r"/v1/graphql()$", "/v1/schema", "classes[*].class"),
+    _Listing("vector store", r"/v1/vector_stores/([^/?]+)", "/v1/vector_stores", "data[*].id"),
+    _Listing("project", r"/v2/projects/([^/?]+)", "/v2/projects/", "projects[*].external_id"),
 )
 
 
@@ -72,15 +66,16 @@ def engine_at(path: str, root: Any) -> str:
 def indexes_beside(path: str, get: Callable[[str], Any]) -> str:
     """Return a sentence on the indexes that an engine has, by the path of a request that it refused; empty if unknown.
 
-    Args:
-        get: asks a path and returns the parsed answer; None for no answer.
+    `get` asks a path and returns the parsed answer; None for no answer.
     """
-    known = ((listing, match) for listing in _LISTINGS if (match := listing.request.match(path)) is not None)
-    listing, match = next(known, (None, None))
-    names = None if listing is None else _names(get(listing.path), listing.names)
-    if listing is None or match is None or names is None:
-        return ""
-    wanted, (one, several) = unquote(match[1]), listing.what
+    for listing in _LISTINGS:
+        if (match := re.match(listing.request, path)) is not None:
+            names = _names(get(listing.path), listing.names)
+            return "" if names is None else _beside(unquote(match[1]), names, listing.what)
+    return ""
+
+
+def _beside(wanted: str, names: list[str], one: str) -> str:
     if wanted in names:
         return ""
     if not names:
@@ -90,6 +85,7 @@ def indexes_beside(path: str, get: Callable[[str], Any]) -> str:
     more = len(names) - len(shown)
     texts = [*(quoted(name, limit=_LENGTH) for name in shown), *([f"{more} more"] if more else [])]
     missing = f"it has no {one} {quoted(wanted, limit=_LENGTH)}; " if wanted else ""
+    several = "indexes" if one == "index" else f"{one}s"
     return f"{missing}its {one if len(names) == 1 else several}: {enumerated(texts)}"
 
 

@@ -13,7 +13,6 @@ from msgspec import Meta, Struct, ValidationError, convert
 from raggate.base import jsonio
 from raggate.base.field_paths import joined, kind_of
 from raggate.base.http_client import httpx
-from raggate.base.jsonio import loads
 from raggate.base.numbers import setting
 from raggate.base.quote import cut, quoted
 from raggate.config.ask_settings import Ask
@@ -24,7 +23,6 @@ from raggate.models.service import Call, IndexState
 from raggate.service.answer_limits import MAX_BODY_BYTES, MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 
 MAX_COVERAGE = 100
-
 _PATH = "/api/v1/ask"
 INDEX_PATH = "/api/index/status"
 _TOLD = ("docs_processed", "chunks_embedded", "docs_with_0_chunks")
@@ -46,24 +44,9 @@ _KINDS = {
     "object": "a mapping",
 }
 
-
 UNHEALTHY = frozenset(
-    {
-        "degraded",
-        "down",
-        "error",
-        "fail",
-        "failed",
-        "initializing",
-        "loading",
-        "maintenance",
-        "not_ready",
-        "out_of_service",
-        "starting",
-        "stopping",
-        "unavailable",
-        "unhealthy",
-    }
+    "degraded down error fail failed initializing loading maintenance not_ready out_of_service starting stopping "
+    "unavailable unhealthy".split()
 )
 """The values of `status`, whatever their case, that mean no; blanks and dashes count as underscores."""
 MAX_STATE_BYTES = 1 << 20
@@ -115,11 +98,7 @@ class _Body(Struct):
 
 
 class AskAdapter:
-    """Speaks the protocol of the notes API.
-
-    Args:
-        vault_names: the vaults in configuration order; the API numbers them from 1 in this order.
-    """
+    """Speaks the protocol of the notes API, which numbers the vaults from 1 in configuration order."""
 
     def __init__(self, settings: Ask, vault_names: Sequence[str]) -> None:
         self._settings = settings
@@ -130,27 +109,19 @@ class AskAdapter:
             self._query["retrieval_only"] = "true"
 
     def call(self, case: Case, mode: str) -> Call:
-        """Return the HTTP call that asks one case in one mode."""
         body: dict[str, Any] = {"question": case.question, "k": case.k or self._settings.k, "mode": mode}
-        if case.vaults:
-            body["vaults"] = list(case.vaults)
-        if case.folders:
-            body["folders"] = list(case.folders)
-        if case.detail:
-            body["detail"] = case.detail
+        scope = {"vaults": list(case.vaults), "folders": list(case.folders), "detail": case.detail}
+        body |= {name: value for name, value in scope.items() if value}
         return Call(method="POST", path=_PATH, query=dict(self._query), json=body)
 
     def parse(self, body: bytes, case: Case) -> Response:
-        """Read a 200 body. Fields the protocol does not know are ignored.
-
-        Raises:
-            ValueError: when it does not follow the protocol, with where, what was expected and what was found.
-        """
+        """Read a 200 body. Fields the protocol does not know are ignored."""
         return self._parse(body, case, retrieval_only=self._settings.retrieval_only)
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         """Ask the API how its index stands: its health, whether it is indexing, and a probing question's coverage."""
-        problem = health_problem(client, ready.health_path)
+        path = ready.health_path
+        problem = problem_of(path, *fetch_state(client, "GET", path))
         if problem:
             return IndexState(healthy=False, indexing=False, detail=problem)
         busy, about_index = indexing(client)
@@ -259,11 +230,6 @@ def _is_flat(value: Any) -> bool:
     return type(value) is dict and len(value) <= MAX_COVERAGE and all(type(item) in _PLAIN for item in value.values())
 
 
-def health_problem(client: httpx.Client, path: str) -> str:
-    """Return why the API is not healthy, or nothing when it is."""
-    return problem_of(path, *fetch_state(client, "GET", path))
-
-
 def problem_of(path: str, status: int, body: bytes) -> str:
     """Return why an API is not healthy that answers its health path so; nothing when it is."""
     if status != 200:
@@ -312,16 +278,9 @@ def status_text(status: int, body: bytes) -> str:
     return f"HTTP {status} {excerpt}".rstrip()
 
 
-def fetch_state(
-    client: httpx.Client,
-    method: str,
-    path: str,
-    *,
-    headers: Mapping[str, str] | None = None,
-    content: bytes | None = None,
-) -> tuple[int, bytes]:
+def fetch_state(client: httpx.Client, method: str, path: str, **sent: Any) -> tuple[int, bytes]:
     """Return status and body of what tells health or index: whole, as half of one does not tell what it says."""
-    status, body = fetch(client, method, path, headers=headers, content=content, limit=MAX_STATE_BYTES + 1)
+    status, body = fetch(client, method, path, limit=MAX_STATE_BYTES + 1, **sent)
     if len(body) > MAX_STATE_BYTES:
         raise httpx.ReadError(f"the body has more than {MAX_STATE_BYTES} bytes")
     return status, body
@@ -355,18 +314,14 @@ def fetch(
 def parsed(body: bytes, before: str = "") -> Any:
     """Parse a body; `before` begins the message."""
     try:
-        return loads(body)
+        return jsonio.loads(body)
     except ValueError as error:
         beginning = quoted(body[:400].decode("utf-8", "replace"), limit=60)
         raise ValueError(f"{before}expected JSON, found {beginning}: {error}") from None
 
 
 def taken(value: Any, kind: type[_T]) -> _T:
-    """Take a value of JSON for a message of a protocol.
-
-    Raises:
-        ValueError: with where it is something else, what was expected and the kind of what was found.
-    """
+    """Take a value of JSON for a message of a protocol; a ValueError tells what was expected and found, and where."""
     try:
         return convert(value, kind)
     except ValidationError as error:

@@ -26,10 +26,8 @@ MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
 _STREAMS = "text/event-stream, application/x-ndjson, application/json"
 
-
 Values = Mapping[str, Any]
 """What each placeholder stands for; ABSENT for what the case does not say."""
-
 
 _SENDABLE = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
 
@@ -139,11 +137,7 @@ def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: s
 
 
 class MappedAdapter:
-    """Speaks the protocol that the section `ask` describes.
-
-    Raises:
-        UsageError: for a variable that a header needs and that is not set, or unfit for one.
-    """
+    """Speaks the protocol that the section `ask` describes."""
 
     def __init__(self, settings: Ask, vault_names: Sequence[str], environment: Mapping[str, str] | None = None) -> None:
         self._settings = settings
@@ -152,7 +146,6 @@ class MappedAdapter:
         self._prefixes = prefixes(self._fields.chunks.path_prefix, vault_names)
 
     def call(self, case: Case, mode: str) -> Call:
-        """Return the HTTP call that asks one case in one mode."""
         values = values_of(case, mode, self._settings)
         path = filled_path(self._settings.path or "", values)
         if len(path) > MAX_URL:
@@ -165,11 +158,7 @@ class MappedAdapter:
         return Call(method="GET" if body is None else "POST", path=path, query={}, json=body, headers=headers)
 
     def parse(self, body: bytes, case: Case) -> Response:
-        """Read a 200 body. Whatever no path leads to is ignored.
-
-        Raises:
-            ValueError: when something is missing or of another kind: where, what was expected and found, which case.
-        """
+        """Read a 200 body. Whatever no path leads to is ignored, and a ValueError names the case."""
         fields, retrieval_only = self._fields, self._settings.retrieval_only
         try:
             return read(body_of(body, fields.stream), fields, self._prefixes, retrieval_only=retrieval_only)
@@ -225,8 +214,8 @@ class MappedAdapter:
         return {name: filled_text(text, values) for name, text in self._settings.headers.items()}
 
     def _fetch(self, client: httpx.Client, method: str, url: str, sent: object = None) -> tuple[int, bytes]:
-        """Return status and body."""
         headers = self._headers(self._settings.k, self._settings.modes[0])
-        content = None if sent is None else jsonio.dumps(sent)
-        headers = headers if content is None else {"Content-Type": "application/json", **headers}
-        return fetch_state(client, method, url, headers=headers, content=content)
+        if sent is None:
+            return fetch_state(client, method, url, headers=headers)
+        headers = {"Content-Type": "application/json", **headers}
+        return fetch_state(client, method, url, headers=headers, content=jsonio.dumps(sent))

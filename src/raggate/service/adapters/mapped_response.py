@@ -12,13 +12,7 @@ from raggate.base.field_paths import ABSENT, Entry, WrongShape, below, find, fin
 from raggate.base.jsonio import dumps, loads
 from raggate.base.numbers import number_in
 from raggate.base.quote import cut, quoted
-from raggate.config.mapped_settings import (
-    ChunkFields,
-    Condition,
-    Index,
-    ResponseFields,
-    rule_of,
-)
+from raggate.config.mapped_settings import ChunkFields, Condition, Index, ResponseFields, rule_of
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import IndexState
 from raggate.service.adapters.ask import generated, parsed
@@ -36,7 +30,6 @@ Prefixes = tuple[tuple[str, str | None], ...]
 StreamBy = str | bool | None
 """How an answer of several documents is read, as `ResponseFields.stream` has it."""
 
-
 MAX_DOCUMENTS = 100_000
 """Of one stream."""
 ERROR = "error"
@@ -45,7 +38,8 @@ ERROR = "error"
 
 def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_only: bool) -> Response:
     """Read a parsed body of a response with status 200. Whatever no path leads to is ignored."""
-    refuse_errors(root, _error_in(root, fields))
+    by_kind = fields.stream is not None and isinstance(root, dict)
+    refuse_errors(root, fields.errors or (ERROR if by_kind else None))
     chunks = _chunks(root, fields.chunks, beginnings)
     abstained = _abstained(root, fields.abstained, retrieval_only=retrieval_only)
     return Response(
@@ -73,18 +67,6 @@ def holds(condition: Condition, root: Any) -> bool | None:
     if isinstance(value, list | dict):
         raise WrongShape(below("", path), "text, a number, true, false or null", value)
     return any(_same(None if value is ABSENT else value, option) for option in values)
-
-
-def whole(written: str | None, at: Entry) -> int | None:
-    """Return a whole number; None for no path, null and nothing."""
-    value, place = _at(written, at)
-    if value is None or value is ABSENT:
-        return None
-    if type(value) is not int:
-        raise WrongShape(place, "a whole number", value)
-    if abs(value) > MOST_NUMBER:
-        raise WrongShape(place, f"a whole number up to {MOST_NUMBER}", value)
-    return int(value)
 
 
 def _same(value: Any, other: Any) -> bool:
@@ -119,12 +101,9 @@ def _optional_text(written: str | None, at: Entry) -> str | None:
 
 def _id(written: str, at: Entry) -> str:
     value, place = _at(written, at)
-    if type(value) is int:
+    if type(value) is int or (type(value) is str and value):
         return str(value)
-    if type(value) is not str or not value:
-        beside = nearest_there(*at.start_of(parse(written)))
-        raise WrongShape(place, "an id, text or a whole number", value, beside)
-    return value
+    raise WrongShape(place, "an id, text or a whole number", value, nearest_there(*at.start_of(parse(written))))
 
 
 def _number(written: str | None, at: Entry) -> float | None:
@@ -175,10 +154,7 @@ def _abstained(root: Any, condition: Condition | None, *, retrieval_only: bool) 
 def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk, ...]:
     if fields.none is not None and holds(fields.none, root):
         return ()
-    if fields.columns:
-        items = side_by_side(fields.columns, root, limit=MAX_ENTRIES)
-    else:
-        items = entries_at(fields.list, root, limit=MAX_ENTRIES)
+    items = _side_by_side(fields.columns, root) if fields.columns else _entries_at(fields.list, root)
     return tuple(_chunk(at, fields, beginnings) for at in items)
 
 
@@ -190,13 +166,9 @@ def _chunk(at: Entry, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
     doc_id = None if fields.doc_id is None else _id(fields.doc_id, at)
     heading_path = heading_path_at(fields.told_headings, at, fields.heading_separator)
     text = "" if fields.text is None else text_at(fields.text, at)
-    if fields.id is not None:
-        chunk_id = _id(fields.id, at)
-    else:
-        named = jsonio.dumps([vault, doc_id, rel_path, heading_path, text])
-        chunk_id = sha256(named).hexdigest()[:32]
+    named = jsonio.dumps([vault, doc_id, rel_path, heading_path, text]) if fields.id is None else b""
     return Chunk(
-        chunk_id=chunk_id,
+        chunk_id=sha256(named).hexdigest()[:32] if fields.id is None else _id(fields.id, at),
         rel_path=rel_path,
         heading_path=heading_path,
         text=text,
@@ -260,14 +232,7 @@ def _references(root: Any, response: ResponseFields, beginnings: Prefixes) -> tu
     references = []
     for at in find_all(parse(fields.list), root, limit=MAX_ENTRIES) or ():
         rel_path, vault = note_at(fields.rel_path, at, beginnings)
-        references.append(
-            Reference(
-                vault=vault or "",
-                rel_path=rel_path,
-                heading_path="",
-                chunk_index=0,
-            )
-        )
+        references.append(Reference(vault=vault or "", rel_path=rel_path, heading_path="", chunk_index=0))
     return tuple(references)
 
 
@@ -296,17 +261,18 @@ def _untold(condition: Condition | None, root: Any) -> str:
 
 def _count(written: str | None, root: Any) -> int | None:
     """Return a count; None for null and for no path."""
-    value = whole(written, Entry("", root))
-    if written is not None and (find(parse(written), root) is ABSENT or (value is not None and value < 0)):
-        raise WrongShape(below("", parse(written)), "a whole number, 0 or more", ABSENT if value is None else value)
-    return value
+    value, place = _at(written, Entry("", root))
+    if value is None or (type(value) is int and 0 <= value <= MOST_NUMBER):
+        return value
+    raise WrongShape(place, "a whole number, 0 or more", value)
 
 
 def body_of(body: bytes, stream: StreamBy) -> Any:
     """Read a body: one value of JSON, or with `stream` the documents of each kind."""
     if stream is None:
         return parsed(body, "the body: ")
-    events = is_events(body)
+    # no line of server-sent events is JSON
+    events = _EVENT.match(body) is not None
     documents = _events(body) if events else _lines(body)
     if stream is True and not events:
         return [document for _, document in _bounded(documents)]
@@ -316,17 +282,6 @@ def body_of(body: bytes, stream: StreamBy) -> Any:
         own_name = stream is True or name == ERROR
         by_kind.setdefault(name if own_name else _kind(document, str(stream)), []).append(document)
     return by_kind
-
-
-def is_events(body: bytes) -> bool:
-    """Return whether a body is server-sent events, as no line of theirs is JSON."""
-    return _EVENT.match(body) is not None
-
-
-def _error_in(root: Any, fields: ResponseFields) -> str | None:
-    """Return the path where a body reports an error; None where only GraphQL's own way is known."""
-    by_kind = fields.stream is not None and isinstance(root, dict)
-    return fields.errors or (ERROR if by_kind else None)
 
 
 def _bounded(documents: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
@@ -361,7 +316,10 @@ def _kind(document: Any, by: str) -> str:
 
 
 def refuse_errors(root: Any, written: str | None) -> None:
-    """Refuse a body that reports an error behind its status 200, so that it is never taken for an empty answer."""
+    """Refuse a body that reports an error behind its status 200, so that it is never taken for an empty answer.
+
+    Without a path, only GraphQL's own way to report one is known.
+    """
     reported = find(parse(written), root) if written is not None else _graphql_errors(root)
     if reported is ABSENT or reported in (None, False, 0, "", [], {}):
         return
@@ -370,13 +328,8 @@ def refuse_errors(root: Any, written: str | None) -> None:
 
 def _graphql_errors(root: Any) -> Any:
     reported = root.get("errors") if isinstance(root, dict) else None
-    if (
-        isinstance(reported, list)
-        and reported
-        and all(isinstance(item, dict) and "message" in item for item in reported)
-    ):
-        return reported
-    return ABSENT
+    items = reported if isinstance(reported, list) else []
+    return items if items and all(isinstance(item, dict) and "message" in item for item in items) else ABSENT
 
 
 def _words(reported: Any) -> str:
@@ -385,16 +338,15 @@ def _words(reported: Any) -> str:
     return message if type(message) is str else dumps(first).decode()
 
 
-def entries_at(written: str, root: Any, *, limit: int) -> list[Entry]:
-    """Return the entries of a list."""
+def _entries_at(written: str, root: Any) -> list[Entry]:
     path = parse(written)
-    items = find_all(path, root, limit=limit)
+    items = find_all(path, root, limit=MAX_ENTRIES)
     if items is None:
         raise WrongShape(path.written, "a list", ABSENT, nearest_there(path, root))
     return items
 
 
-def side_by_side(columns: Mapping[str, str], root: Any, *, limit: int) -> list[Entry]:
+def _side_by_side(columns: Mapping[str, str], root: Any) -> list[Entry]:
     """Return the rows of lists that run side by side, each a mapping of their names, with a place for messages."""
     lists: dict[str, list[Any]] = {}
     for name, written in columns.items():
@@ -402,8 +354,8 @@ def side_by_side(columns: Mapping[str, str], root: Any, *, limit: int) -> list[E
         value = find(path, root)
         if type(value) is not list:
             raise WrongShape(below("", path), "a list", value, nearest_there(path, root))
-        if len(value) > limit:
-            raise ValueError(f"{written}: expected at most {limit} entries, found {len(value)}")
+        if len(value) > MAX_ENTRIES:
+            raise ValueError(f"{written}: expected at most {MAX_ENTRIES} entries, found {len(value)}")
         lists[name] = value
     first, *others = columns
     for name in others:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
 from functools import partial
 
@@ -112,26 +112,28 @@ class McpAdapter(Guarded, Struct, frozen=True):
     async def _opened(self, api: Started, workers: int) -> AsyncIterator[_Channel]:
         async with _transport_to(api, workers) as transport:
             session = Session(self._exchange(transport, api.base_url))
-            yield _Channel(session, self._settings, self._prefixes)
+            yield _Channel(session, self._settings, self._read)
             await session.close()
+
+    def _read(self, result: Message) -> Response:
+        root = root_of(result, self._settings.tool or "", self._settings.text)
+        return read(root, self._settings.fields, self._prefixes, retrieval_only=self._settings.retrieval_only)
 
 
 class _Channel(ask.Channel):
     """The way to the tool: a session, which is opened before the first question."""
 
-    def __init__(self, session: Session, settings: Ask, beginnings: Prefixes) -> None:
+    def __init__(self, session: Session, settings: Ask, read_result: Callable[[Message], Response]) -> None:
         self._session = session
         self._settings = settings
-        self._prefixes = beginnings
+        self._read = read_result
 
     async def opened(self) -> None:
         await self._session.open()
 
     async def attempt(self, case: Case, mode: str, traceparent: str) -> Response:
-        settings, tool = self._settings, self._settings.tool or ""
-        arguments = filled_json(settings.body or {}, values_of(case, mode, settings))
-        root = root_of(await self._session.call(tool, arguments, traceparent), tool, settings.text)
-        return bounded(read(root, settings.fields, self._prefixes, retrieval_only=settings.retrieval_only))
+        arguments = filled_json(self._settings.body or {}, values_of(case, mode, self._settings))
+        return bounded(self._read(await self._session.call(self._settings.tool or "", arguments, traceparent)))
 
 
 def _transport_to(api: Started, workers: int) -> httpx.AsyncBaseTransport:

@@ -17,17 +17,11 @@ from raggate.service.adapters.mapped import filled_text, variables
 
 _EXAMPLE = """Such as --body '{"utterance": "{question}", "page": {"size": "{k}"}}'."""
 _KNOWN = {"question", "k"}
-
-
 _SECRET = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
 
 
 def body_of(text: str) -> dict[str, Any]:
-    """Read what `--body` says; empty where it says nothing.
-
-    Raises:
-        UsageError: for what is no JSON object, does not ask the question, or names what nobody knows of an API yet.
-    """
+    """Read what `--body` says; empty where it says nothing."""
     if not text:
         return {}
     try:
@@ -56,11 +50,7 @@ class Headers(Guarded, Struct, frozen=True, kw_only=True):
 
 
 def headers_of(given: Mapping[str, str], environment: Mapping[str, str]) -> Headers:
-    """Fill headers from the environment.
-
-    Raises:
-        UsageError: for a header that raggate may not send, a secret written out, and a variable that is not set.
-    """
+    """Fill headers from the environment; refuse what raggate may not send, and a secret that is written out."""
     try:
         check_headers(given, (), "--header")
     except ValueError as error:

@@ -14,24 +14,12 @@ from msgspec.structs import replace
 from raggate.base import jsonio, redact
 from raggate.base.quote import cut
 from raggate.service.adapters.mapped_response import StreamBy, body_of
-from raggate.service.discovery.shapes import (
-    COUNT,
-    ENDPOINTS,
-    HEALTH,
-    QUESTION,
-    SURELY_A_QUESTION,
-    WRITES,
-    best,
-    plain_name,
-    unlikely,
-    words_in,
-)
+from raggate.service.discovery import shapes
+from raggate.service.discovery.shapes import best, plain_name, unlikely, words_in
 from raggate.service.transport import UNNAMED
 
 MAX_PATHS = 1_000
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300}")
-
-
 MAX_PROPERTIES = 200
 MAX_STEPS = 10
 _NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
@@ -50,7 +38,6 @@ class Request(Struct, frozen=True, kw_only=True):
 
     @property
     def method(self) -> str:
-        """The method."""
         return "GET" if self.body is None else "POST"
 
     @property
@@ -60,7 +47,6 @@ class Request(Struct, frozen=True, kw_only=True):
 
     @property
     def in_words(self) -> str:
-        """Name it in words."""
         return f"{self.method} {self.path} ({', '.join((*self.query, *(self.body or {})))})"
 
     @property
@@ -100,7 +86,7 @@ def left_out(document: Any) -> Iterator[str]:
 def health_paths(document: Any) -> list[str]:
     """Return the paths that look as if they told health."""
     paths = [path for path, method, _ in _operations(document) if method == "get"]
-    return [path for path in paths if plain_name(path.rstrip("/").rpartition("/")[2]) in HEALTH]
+    return [path for path in paths if plain_name(path.rstrip("/").rpartition("/")[2]) in shapes.HEALTH]
 
 
 def _operations(document: Any, at: str | None = None) -> Iterator[tuple[str, str, dict[str, Any]]]:
@@ -139,7 +125,7 @@ def _request(document: Any, path: str, method: str, operation: dict[str, Any]) -
     entries = [mapping(parameter) for parameter in listed(operation.get("parameters"))[:MAX_PROPERTIES]]
     query = [str(entry["name"]) for entry in entries if entry.get("in") == "query" and is_name(entry.get("name"))]
     if method == "get":
-        asked = best(query, QUESTION)
+        asked = best(query, shapes.QUESTION)
         return None if asked is None else Request(path=path, query=named(query, asked))
     content = mapping(mapping(resolved(document, operation.get("requestBody"))).get("content"))
     schema = resolved(document, mapping(content.get("application/json")).get("schema"))
@@ -147,18 +133,18 @@ def _request(document: Any, path: str, method: str, operation: dict[str, Any]) -
     if body is None:
         return None
     request = Request(path=path, body=body)
-    count = None if request.counts else best(query, COUNT)
+    count = None if request.counts else best(query, shapes.COUNT)
     return request if count is None else replace(request, query={count: "{k}"})
 
 
 def _searches(request: Request) -> bool:
-    asks = any(plain_name(name) in SURELY_A_QUESTION for name in request.body or ())
-    return asks or unlikely(request.path) < len(ENDPOINTS)
+    asks = any(plain_name(name) in shapes.SURELY_A_QUESTION for name in request.body or ())
+    return asks or unlikely(request.path) < len(shapes.ENDPOINTS)
 
 
 def _writes(request: Request, operation: dict[str, Any]) -> bool:
     name = operation.get("operationId")
-    return not WRITES.isdisjoint(words_in(request.path) + words_in(name if isinstance(name, str) else ""))
+    return not shapes.WRITES.isdisjoint(words_in(request.path) + words_in(name if isinstance(name, str) else ""))
 
 
 def filled(schema: Any, document: Any, *, alone: bool = False) -> dict[str, Any] | None:
@@ -170,7 +156,7 @@ def filled(schema: Any, document: Any, *, alone: bool = False) -> dict[str, Any]
     properties = dict(islice(mapping(mapping(schema).get("properties")).items(), MAX_PROPERTIES))
     texts = [name for name in properties if is_name(name) and _is_text(resolved(document, properties[name]))]
     required = [name for name in listed(mapping(schema).get("required"))[:MAX_PROPERTIES] if is_name(name)]
-    asked = best(texts, QUESTION) or (_only(name for name in texts if name in required) if alone else None)
+    asked = best(texts, shapes.QUESTION) or (_only(name for name in texts if name in required) if alone else None)
     if asked is None:
         return None
     body: dict[str, Any] = named([name for name in properties if is_name(name)], asked)
@@ -185,7 +171,7 @@ def filled(schema: Any, document: Any, *, alone: bool = False) -> dict[str, Any]
 
 def named(names: Sequence[str], asked: str) -> dict[str, str]:
     """Return the placeholders of a question, and of how many chunks are wanted where one of the names says that."""
-    count = best([name for name in names if name != asked], COUNT)
+    count = best([name for name in names if name != asked], shapes.COUNT)
     return {asked: "{question}", **({count: "{k}"} if count is not None else {})}
 
 
@@ -236,14 +222,7 @@ def listed(value: Any) -> list[Any]:
 
 
 class Reply(Struct, frozen=True, kw_only=True):
-    """An answer.
-
-    Attributes:
-        asked: the request, in words.
-        status: of HTTP; 0 for no answer.
-        data: the body, bounded by its reader. Untrusted.
-        problem: why there is no answer, or none that was read.
-    """
+    """An answer to a request that is `asked` in words; `status` is 0, and `problem` says why, if there is none."""
 
     asked: str
     status: int

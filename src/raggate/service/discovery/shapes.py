@@ -20,55 +20,27 @@ _WHOLE = 3  # more where note and text are there: what lacks one of them may be 
 _BARE = re.compile(r"[A-Za-z0-9_@:/-]+")
 _QUOTABLE = re.compile(r"[^\"\x00-\x1f\x7f]{1,100}")
 
-
-QUESTION = (
-    *("question", "query", "q", "querytext", "searchquery", "text", "prompt", "input", "message", "searchtext"),
-    *("search", "term", "keywords"),
+QUESTION = tuple(
+    "question query q querytext searchquery text prompt input message searchtext search term keywords".split()
 )
-COUNT = (
-    *(
-        "k",
-        "topk",
-        "similaritytopk",
-        "limit",
-        "topn",
-        "nresults",
-        "numresults",
-        "maxresults",
-        "maxnumresults",
-        "maxchunks",
-    ),
-    *("size", "top", "pagesize", "perpage", "n", "count", "hits", "rows"),
+COUNT = tuple(
+    "k topk similaritytopk limit topn nresults numresults maxresults maxnumresults maxchunks size top pagesize perpage "
+    "n count hits rows".split()
 )
-LISTS = (
-    *("chunks", "hits", "results", "matches", "documents", "docs", "passages", "sources", "contexts", "points"),
-    *("nodes", "items", "children", "citations", "references", "data", "output"),
+LISTS = tuple(
+    "chunks hits results matches documents docs passages sources contexts points nodes items children citations "
+    "references data output".split()
 )
-FIELDS = {
-    "rel_path": (
-        *("relpath", "relativepath", "filepath", "path", "file", "notepath", "docpath", "documentpath", "source"),
-        *("filename", "document", "note", "permalink", "uri", "url"),
-    ),
-    "heading_path": (
-        *(
-            "headingpath",
-            "headings",
-            "sectionpath",
-            "headerpath",
-            "headingtrail",
-            "breadcrumbs",
-            "breadcrumb",
-            "heading",
-        ),
-        *("section", "headers", "header"),
-    ),
-    "text": (
-        *("text", "content", "pagecontent", "chunktext", "body", "chunk", "passage", "matchedchunk", "snippet"),
-        *("entry", "excerpt", "document"),
-    ),
-    "score": ("score", "scorefinal", "finalscore", "rerankscore", "relevance", "relevancescore", "similarity"),
-    "id": ("chunkid", "id", "uuid", "pointid", "nodeid"),
+_FIELDS = {
+    "rel_path": "relpath relativepath filepath path file notepath docpath documentpath source filename document note "
+    "permalink uri url",
+    "heading_path": "headingpath headings sectionpath headerpath headingtrail breadcrumbs breadcrumb heading section "
+    "headers header",
+    "text": "text content pagecontent chunktext body chunk passage matchedchunk snippet entry excerpt document",
+    "score": "score scorefinal finalscore rerankscore relevance relevancescore similarity",
+    "id": "chunkid id uuid pointid nodeid",
 }
+FIELDS = {part: tuple(names.split()) for part, names in _FIELDS.items()}
 """Parts of a chunk -> their usual names."""
 ANSWERS = ("answer", "response", "reply", "completion", "generatedanswer", "output")
 SURELY_A_QUESTION = frozenset(QUESTION[:5])
@@ -76,11 +48,8 @@ SURELY_A_QUESTION = frozenset(QUESTION[:5])
 ENDPOINTS = ("search", "retriev", "query", "ask", "question", "find", "lookup", "rag", "answer", "chat")
 HEALTH = ("health", "healthz", "ready", "readyz", "readiness", "live", "livez", "status", "ping", "heartbeat")
 WRITES = frozenset(
-    (
-        *("add", "append", "clear", "create", "delete", "destroy", "drop", "edit", "erase", "import", "ingest"),
-        *("insert", "modify", "patch", "purge", "remove", "rename", "replace", "reset", "save", "send", "submit"),
-        *("truncate", "update", "upload", "upsert", "wipe", "write"),
-    )
+    "add append clear create delete destroy drop edit erase import ingest insert modify patch purge remove rename "
+    "replace reset save send submit truncate update upload upsert wipe write".split()
 )
 """Words by which an endpoint or a tool says that it writes."""
 _MARKS = re.compile(r"[_\-@\s]")
@@ -124,11 +93,7 @@ def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shap
 
 
 def values_of(part: str, chunks: Mapping[str, str], root: Any) -> list[Any]:
-    """Return a part of every chunk of an answer; nothing where it is not mapped or cannot be found.
-
-    Args:
-        chunks: part of a chunk, or `list` -> its path.
-    """
+    """Return a part of every chunk of an answer; nothing where it has no path in `chunks` or cannot be found."""
     if part not in chunks:
         return []
     try:
@@ -274,11 +239,8 @@ def _unlikely(part: str, path: str, values: list[Any], notes: AbstractSet[str]) 
     named = sum(any(value == note or value.endswith(f"/{note}") for note in notes) for value in values)
     if named == len(values):
         # what it holds says more than what it is called, and a path below the notes more than one of a machine
-        return (
-            -2 if notes >= {*values} else -1,
-            place if place is not None else len(FIELDS[part]),
-            path.count("."),
-        )
+        named_so = len(FIELDS[part]) if place is None else place
+        return -2 if notes >= {*values} else -1, named_so, path.count(".")
     if place is None:
         return None
     return 0 if all(value.endswith((".md", ".markdown")) for value in values) else 1, place, path.count(".")
@@ -316,14 +278,10 @@ def unlikely(name: str) -> int:
     It is the number of these where no word says so: `tasks` does not ask.
     """
     words = words_in(name)
-    return next(
-        (
-            place
-            for place, usual in enumerate(ENDPOINTS)
-            if any(usual in word if len(usual) >= _LONG else word.startswith(usual) for word in words)
-        ),
-        len(ENDPOINTS),
-    )
+    for place, usual in enumerate(ENDPOINTS):
+        if any(usual in word if len(usual) >= _LONG else word.startswith(usual) for word in words):
+            return place
+    return len(ENDPOINTS)
 
 
 def rank(name: str, usual: tuple[str, ...]) -> int | None:

@@ -26,38 +26,18 @@ if TYPE_CHECKING:
 
 Search = Callable[[dict[str, Any]], Any]
 
-QUESTIONS = frozenset(
-    ("question", "query", "q", "text", "prompt", "input", "message", "search", "term", "query_text", "query_str")
-)
+QUESTIONS = frozenset("question query q text prompt input message search term query_text query_str".split())
 COUNTS = ("k", "top_k", "limit", "n", "top_n", "n_results", "num_results", "max_results", "count", "size")
-NOTES = frozenset(
-    (
-        "vault",
-        "vaults",
-        "notes",
-        "path",
-        "directory",
-        "folder",
-        "root",
-        "docs",
-        "docs_dir",
-        "data",
-        "data_dir",
-        "corpus",
-    )
-)
+NOTES = frozenset("vault vaults notes path directory folder root docs docs_dir data data_dir corpus".split())
 METHODS = ("retrieve", "similarity_search", "invoke", "get_relevant_documents", "search", "query", "run")
 LISTS = ("documents", "hits", "results", "matches", "chunks", "passages", "nodes", "docs", "contexts", "source_nodes")
-PATHS = (
-    *("rel_path", "relative_path", "file_path", "filepath", "path", "source", "file", "filename", "file_name"),
-    *("document", "doc", "note", "url"),
+PATHS = tuple(
+    "rel_path relative_path file_path filepath path source file filename file_name document doc note url".split()
 )
 TEXTS = ("text", "page_content", "content", "chunk", "passage", "body", "snippet")
 SCORES = ("score", "similarity", "relevance", "relevance_score")
 HEADINGS = ("heading_path", "headings", "header_path", "section", "heading")
-LEVELS = tuple(
-    name.format(level) for level in range(1, 7) for name in ("Header {}", "Header_{}", "header_{}", "h{}", "H{}")
-)
+LEVELS = tuple(f"{name}{n}" for n in range(1, 7) for name in ("Header ", "Header_", "header_", "h", "H"))
 MAX_HITS = 1000
 MAX_METADATA = 1000
 """Characters of one value of the metadata."""
@@ -137,9 +117,8 @@ def asking(function: Any) -> Search:
         count = rest.pop()
 
     def search(asked: dict[str, Any]) -> Any:
-        given: dict[str, Any] = {
-            name: asked[name] for name in ("mode", "vaults") if name in names[1:] and name in asked
-        }
+        wanted = [name for name in ("mode", "vaults") if name in names[1:]]
+        given: dict[str, Any] = {name: asked[name] for name in wanted if name in asked}
         if count is not None:
             given[count] = asked["k"]
         if own and own[0].kind is inspect.Parameter.KEYWORD_ONLY:
@@ -294,21 +273,15 @@ def versions() -> dict[str, str]:
 def output(found: Any, vaults: dict[str, str], lines: Iterable[str]) -> Iterator[str]:
     """Yield the line that what was named is ready, and then a line for every question."""
     search = search_of(found, vaults)
-    yield from (json.dumps(message) + "\n" for message in messages(search, vaults, lines))
-
-
-def messages(search: Search, vaults: dict[str, str], lines: Iterable[str]) -> Iterator[dict[str, Any]]:
-    """Yield that it is ready, and then an answer for every question."""
-    yield {"ready": True, "versions": versions()}
+    yield json.dumps({"ready": True, "versions": versions()}) + "\n"
     for line in lines:
         asked = json.loads(line)
         try:
-            hits = hits_in(finished(search({"k": 10, **asked})), vaults)
+            answer: dict[str, Any] = {"hits": hits_in(finished(search({"k": 10, **asked})), vaults)}
         except Exception as error:  # noqa: BLE001 - whatever it raises is its answer
             traceback.print_exc()
-            yield {"id": asked["id"], "error": f"{type(error).__name__}: {error}"[:500]}
-        else:
-            yield {"id": asked["id"], "hits": hits}
+            answer = {"error": f"{type(error).__name__}: {error}"[:500]}
+        yield json.dumps({"id": asked["id"], **answer}) + "\n"
 
 
 def main() -> None:
