@@ -8,22 +8,16 @@ from raggate.models.run import Chunk, Reference, Response
 
 MAX_BODY_BYTES = 8 << 20
 """Bytes of one answer, which is never decompressed; a larger one is a failed call."""
-
 MAX_ENTRIES = 1_000
 """Chunks, or references."""
-
 MAX_FOLDERS = 10_000
 """Folders that were selected, or are available."""
-
 MAX_NAME = 1_000
 """Characters of an id, a vault's name, a version."""
-
 MAX_PATH = 4_096
 """Characters of a path, a heading path, a folder."""
-
 MAX_TEXT = 1 << 18
 """Characters of a chunk's text, an answer, the reason for none."""
-
 MAX_STEP_MS = 86_400_000
 """Milliseconds of a step, which is a day; what says that it took longer is no time."""
 

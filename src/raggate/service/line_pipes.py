@@ -92,7 +92,7 @@ class LinePipes(ABC):
     def _asked(self, message: Message) -> Future[Message]:
         future: Future[Message] = Future()
         if self._problem is not None or self._ended:
-            future.set_exception(self._problem or _closed(self.who))
+            future.set_exception(self._problem or self._closed())
             self._problem = None
             return future
         number = next(self._numbers)
@@ -118,7 +118,7 @@ class LinePipes(ABC):
                 self._take(piece)
         with self._lock:
             self._ended = True
-        self._fail(_closed(self.who))
+        self._fail(self._closed())
 
     def _take(self, piece: bytes) -> None:
         *ends, rest = piece.split(b"\n")
@@ -141,20 +141,18 @@ class LinePipes(ABC):
 
     def _arrived(self, number: object, message: Message) -> None:
         """Hand a reply to who waits for it."""
+        named = number if type(number) is int else -1
         with self._lock:
-            waiting = self._waiting.pop(number, None) if type(number) is int else None
-            late = waiting is None and type(number) is int and number in self._left
-            if late and type(number) is int:
-                self._left.discard(number)
+            waiting = self._waiting.pop(named, None)
+            late = named in self._left
+            self._left.discard(named)
         if waiting is not None:
             with contextlib.suppress(InvalidStateError):
                 waiting.set_result(message)
         elif not late:
             shown = cut(jsonio.dumps(number).decode(), limit=60)
-            self._broken(
-                "schema",
-                f"{self.who} answers request {shown}, which raggate did not send, or which has its answer already",
-            )
+            unsent = "which raggate did not send, or which has its answer already"
+            self._broken("schema", f"{self.who} answers request {shown}, {unsent}")
 
     def _broken(self, kind: FailureKind, message: str) -> None:
         self._fail(Missed(miss(kind, message)))
@@ -169,6 +167,5 @@ class LinePipes(ABC):
             with contextlib.suppress(InvalidStateError):
                 future.set_exception(error)
 
-
-def _closed(who: str) -> Exception:
-    return httpx.ReadError(f"{who} closed its standard output")
+    def _closed(self) -> Exception:
+        return httpx.ReadError(f"{self.who} closed its standard output")

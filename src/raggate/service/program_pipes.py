@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import IO
+from contextlib import suppress
+from typing import IO, Any
 
 from raggate.base import jsonio
 from raggate.base.http_client import httpx
@@ -27,12 +28,7 @@ class ProgramPipes(LinePipes):
         super().__init__(into, out, note)
 
     def ask(self, question: Message) -> Future[Message]:
-        """Send a question under a number of its own. The future gives the answer, or raises.
-
-        Raises, through the future:
-            Missed: when the program breaks the protocol, or answers with an error.
-            httpx.ReadError: when it closes its output.
-        """
+        """Send a question under a number of its own. The future gives the answer, or raises Missed or ReadError."""
         with self._lock:
             return self._asked(question)
 
@@ -56,12 +52,10 @@ class ProgramPipes(LinePipes):
         return httpx.MockTransport(lambda _: httpx.Response(200, content=jsonio.dumps(self.state())))
 
     def _line(self, line: bytes) -> None:
-        try:
+        message: Any = {}
+        with suppress(ValueError):
             message = jsonio.loads(line)
-        except ValueError:
-            message = None
-        if not isinstance(message, dict):
-            message = {}
+        message = message if isinstance(message, dict) else {}
         if type(message.get("id")) is int and message.keys() & {"hits", "error"}:
             self._arrived(message["id"], message)
             return
@@ -73,11 +67,7 @@ class ProgramPipes(LinePipes):
 
 
 def hits_of(answer: Message) -> Message:
-    """Return an answer without its number.
-
-    Raises:
-        Missed: when it tells an error in place of hits.
-    """
+    """Return an answer without its number; Missed is raised when it tells an error in place of hits."""
     error = answer.get("error")
     if error is not None:
         words = error if isinstance(error, str) else jsonio.dumps(error).decode()

@@ -18,7 +18,6 @@ from raggate.base.errors import RaggateError
 _came: list[int] = []
 _settled = threading.Event()
 """Whether the verdict is written."""
-
 _late: list[int] = []
 """Signals that came since, and raised nothing."""
 

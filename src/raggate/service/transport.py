@@ -16,7 +16,6 @@ WITHIN = "raggate.within"
 _EXCERPT_BYTES = 2000
 _TEMPORARY = frozenset((408, 425, 429))
 
-
 UNNAMED = "message"
 """What an event without a name is called, as the standard has it."""
 _LINE_END = re.compile(rb"\r\n|\n|\r")
@@ -46,22 +45,13 @@ class Exchange(Struct):
 class Wire(httpx.BaseTransport):
     """A transport that bounds another one.
 
-    Args:
-        deadline: on the clock `now`; no request and no body goes on beyond it, whatever the client's timeouts are.
-        seconds: the most that one request with its body takes, less where it says so (`WITHIN`). A header that drips is
-            the exception: what is read of it is bounded by `seconds` per piece only.
-        max_bytes: a body that is larger is not read further.
-        now: gives the seconds of a clock that only goes forward.
+    No request and no body goes on beyond the `deadline`, on the clock `now`, whatever the client's timeouts are. One
+    request with its body takes `seconds` at most, less where it says so (`WITHIN`). A header that drips is the
+    exception: what is read of it is bounded by `seconds` per piece only.
     """
 
     def __init__(
-        self,
-        inner: httpx.BaseTransport,
-        *,
-        deadline: float,
-        seconds: float,
-        max_bytes: int,
-        now: Callable[[], float],
+        self, inner: httpx.BaseTransport, *, deadline: float, seconds: float, max_bytes: int, now: Callable[[], float]
     ) -> None:
         self._inner = inner
         self.max_bytes = max_bytes
@@ -86,7 +76,6 @@ class Wire(httpx.BaseTransport):
         return httpx.Response(response.status_code, headers=headers, stream=body, extensions=response.extensions)
 
     def close(self) -> None:
-        """Close the connections."""
         self._inner.close()
 
 
@@ -162,7 +151,6 @@ class WaitingTransport(httpx.AsyncBaseTransport):
         self._client = client
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request."""
         # the other timeouts of a request are those of asking
         within = {WITHIN: request.extensions[WITHIN]} if WITHIN in request.extensions else {}
         sent = self._client.build_request(

@@ -15,11 +15,7 @@ _HEADER = struct.Struct(">B3xL")
 
 
 def attach(client: Client, container: str) -> tuple[IO[bytes], IO[bytes]]:
-    """Return the two pipes of a container, which end with it. Nothing of its output is missed before its start.
-
-    Raises:
-        DockerException: as every call of the engine.
-    """
+    """Return the two pipes of a container, which end with it. Nothing of its output is missed before its start."""
     stream = client.attach_socket(container, params={"stdin": 1, "stdout": 1, "stream": 1})
     connection: socket.socket = getattr(stream, "_sock", stream)
     # that of the client is for one call, and a program may be silent for long
@@ -48,11 +44,7 @@ class _Input(io.RawIOBase):
 
 
 class _Output(io.RawIOBase):
-    """What the container writes, taken out of the engine's pieces.
-
-    Args:
-        owner: refers to the connection too, which is open as long as it does.
-    """
+    """What the container writes, taken out of the engine's pieces. The connection is open as long as its `owner` is."""
 
     def __init__(self, connection: socket.socket, owner: Any) -> None:
         self._connection = connection

@@ -44,9 +44,7 @@ def connected(
 ) -> Iterator[Client]:
     """Connect to the engine that DOCKER_HOST names, or to the local one, without any registry credentials.
 
-    Args:
-        seconds: a call that takes longer fails.
-        greeting: the same for the first, which costs no engine any work.
+    A call that takes more than `seconds` fails, and the first, which costs no engine any work, after `greeting`.
     """
     import docker
 
@@ -148,13 +146,8 @@ def sweep(environment: Mapping[str, str]) -> tuple[str, ...]:
     """Remove the containers, networks and volumes that a step left behind, from its post step.
 
     Outside a step there is nothing to tell its leftovers by, and nothing is removed. It can be called any number of
-    times, and never touches what does not carry the step's own random label.
-
-    Args:
-        environment: raggate's own, with the value of that label in STATE_STEP.
-
-    Returns:
-        What was removed, as `container NAME` and so on.
+    times, and never touches what does not carry the step's own random label, which is in STATE_STEP. Returns what was
+    removed, as `container NAME` and so on.
     """
     wanted = step_label(environment)
     if not wanted:

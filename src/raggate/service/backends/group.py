@@ -34,8 +34,6 @@ from raggate.service.backends.processes import Log
 _DRAIN = 0.5
 _MOST_PROCESSES = 1024
 _LAYER = "rw,noexec,nosuid,nodev,mode=1777"
-
-
 # `${NAME}` belongs to shells and `{{name}}` to templates: neither is a placeholder
 _PLACEHOLDER = re.compile(r"(?<![{$])\{([A-Za-z][A-Za-z0-9._-]*)\}")
 _POLL = 0.1
@@ -81,12 +79,12 @@ class Running:
         self,
         client: Client,
         container: str,
-        *,
         name: str,
         settings: Container,
         log: Log,
         environment: Mapping[str, str],
-        spoken_to: bool = False,
+        *,
+        spoken_to: bool,
     ) -> None:
         self.id = container
         self.log = log
@@ -131,8 +129,7 @@ class Running:
         except CannotTell as error:
             self._ended = ProcessExit(message=f"was lost: {error.message}")
         except engine_errors() as error:
-            message = f"was lost: the Docker engine stopped answering: {reason(error)}"
-            self._ended = ProcessExit(message=message)
+            self._ended = ProcessExit(message=f"was lost: the Docker engine stopped answering: {reason(error)}")
 
     def _how(self, state: dict[str, Any]) -> ProcessExit:
         code = int(state.get("ExitCode") or 0)
@@ -211,15 +208,7 @@ def opened(parts: Mapping[str, Part], api: Api, workspace: Workspace) -> Iterato
         own = networking.own(client)
         logs = {name: stack.enter_context(Log(workspace.out / f"{name}.log", workspace.secrets)) for name in parts}
         stack.callback(_undo, workspace, {engine.INSTANCE: labels[engine.INSTANCE]})
-        yield Group(
-            client=client,
-            own=own,
-            parts=parts,
-            workspace=workspace,
-            labels=labels,
-            logs=logs,
-            patience=api.ready.timeout,
-        )
+        yield Group(client, own, parts, workspace, labels, logs, api.ready.timeout)
 
 
 def _undo(workspace: Workspace, wanted: Mapping[str, str]) -> None:
@@ -228,7 +217,7 @@ def _undo(workspace: Workspace, wanted: Mapping[str, str]) -> None:
         engine.tear_down(workspace.environment, wanted, workspace.say)
 
 
-@dataclass(kw_only=True)
+@dataclass
 class Group:
     """The containers of one start, while they are started and run."""
 
@@ -290,9 +279,8 @@ class Group:
     ) -> Running:
         """Create a container, which the others know by its name, and start it.
 
-        Args:
-            spoken_to: whether its standard input and output are pipes.
-            at: the address of this machine at which its ports can be connected to; empty for none.
+        If it is `spoken_to`, its standard input and output are pipes. Its ports can be connected to at the address `at`
+        of this machine, if any.
         """
         member, client = self.parts[name], self.client
         endpoint = client.create_endpoint_config(aliases=[name])
@@ -319,26 +307,15 @@ class Group:
                 )
         except engine.engine_errors() as error:
             raise CannotTell(f"the container {name!r} could not be created: {engine.reason(error)}") from None
-        return Running(
-            client,
-            str(made["Id"]),
-            name=name,
-            settings=member.settings,
-            log=self.logs[name],
-            environment=self.workspace.environment,
-            spoken_to=spoken_to,
-        )
+        log, environment = self.logs[name], self.workspace.environment
+        return Running(client, str(made["Id"]), name, member.settings, log, environment, spoken_to=spoken_to)
 
     def address(self, running: Running) -> str | None:
         """Return the address of a container in the network; None when it has none, as it has ended."""
         return networking.address(self.client, running.id, self._network)
 
     def serve(self, name: str, image: str, *, at: str = "", ports: tuple[int, ...] = ()) -> str:
-        """Start a service, wait until it is up, and give the address that raggate reaches it at.
-
-        Raises:
-            CannotTell: when it cannot be started, ends, or is not up in time, with its last output.
-        """
+        """Start a service, wait until it is up, and give the address that raggate reaches it at."""
         running = self._services[name] = self.started(name, image, at=at, ports=ports)
         address = at or self.address(running)
         _wait_for(name, self.parts[name].settings, running, address, self.patience)
@@ -353,21 +330,19 @@ class Group:
 
 
 def _wait_for(name: str, settings: Container, service: Running, address: str | None, patience: float) -> None:
-    """Wait until a service is up."""
     end = time.monotonic() + patience
-    why = "it has no address"
     while True:
         signals.check()
         if (ended := service.ended()) is not None:
             raise CannotTell(f"the service {name!r} {ended.message} before it was ready", log=service.log.tail())
-        problem = _probe(settings, address) if address else why
+        problem = _probe(settings, address) if address else "it has no address"
         if problem is None:
             return
         if time.monotonic() >= end:
+            whole = f"Its whole output is in {name}.log of the run directory."
             raise CannotTell(
                 f"the service {name!r} was not ready after {setting(patience)} s: {problem}",
-                hint="Make it listen on 0.0.0.0 within `api.ready.timeout`. Its whole output is in "
-                f"{name}.log of the run directory.",
+                hint=f"Make it listen on 0.0.0.0 within `api.ready.timeout`. {whole}",
                 log=service.log.tail(),
             )
         time.sleep(_POLL)
@@ -384,9 +359,8 @@ def _probe(settings: Container, address: str) -> str | None:
                 httpx.Client(trust_env=False, timeout=_PROBE_SECONDS, verify=checked_by(url)) as client,
                 client.stream("GET", url) as response,
             ):
-                return (
-                    None if response.is_success else f"GET {cut(settings.health_path)} answers {response.status_code}"
-                )
+                problem = f"GET {cut(settings.health_path)} answers {response.status_code}"
+                return None if response.is_success else problem
         with socket.create_connection((address, settings.port), timeout=_PROBE_SECONDS) as connection:
             return "it hangs up" if address.startswith("127.") and _hung_up(connection) else None
     except (OSError, httpx.HTTPError) as error:

@@ -47,8 +47,7 @@ def obtain(client: Client, settings: Container, *, key: str, workspace: Workspac
     if settings.build is not None:
         return build(client, settings.build, key=key, workspace=workspace)
     name = settings.image or ""
-    image = _local(client, name, key)
-    if image is None:
+    if (image := _local(client, name, key)) is None:
         _pull(client, name, key, workspace.say)
         image = _local(client, name, key)
     if image is None:
@@ -137,13 +136,13 @@ def _pull_once(client: Client, name: str, end: float) -> None:
     import docker
 
     repository, tag = docker.utils.parse_repository_tag(name)
-    # empty credentials, and not none: none would make the library look for some
-    for _ in events(
-        client,
-        lambda: client.pull(repository, tag=tag or "latest", stream=True, decode=True, auth_config={}),
-        end=end,
-        silence=_SILENCE,
-    ):
+
+    def pull() -> Iterable[Any]:
+        # empty credentials, and not none: none would make the library look for some
+        pulled: Iterable[Any] = client.pull(repository, tag=tag or "latest", stream=True, decode=True, auth_config={})
+        return pulled
+
+    for _ in events(client, pull, end=end, silence=_SILENCE):
         continue
 
 
@@ -164,15 +163,8 @@ def events(
 ) -> Iterator[Any]:
     """Yield the events of a call as they come; the connection is closed at the end, and the engine's work with it.
 
-    Args:
-        client: the engine. Nothing else may use it meanwhile.
-        call: makes the one request and reads its answer.
-        end: when it must be over, on the clock of `time.monotonic`.
-        silence: seconds from one event to the next.
-
-    Raises:
-        Late: when it is not over in time.
-        Failed: after the event that says so.
+    Nothing else may use the client meanwhile. `Late` is raised when it is not over at `end` by `time.monotonic`, or
+    when nothing comes for the seconds of `silence`; `Failed` after the event that says so.
     """
     import requests
     import urllib3
@@ -212,12 +204,7 @@ def _wait_at_most(response: Any, seconds: float) -> None:
 
 
 def build(client: Client, settings: Build, *, key: str, workspace: Workspace) -> str:
-    """Build the image and give its id.
-
-    Raises:
-        SettingError: for a context or a Dockerfile that is not there.
-        CannotTell: when it fails or takes too long.
-    """
+    """Build the image and give its id."""
     root = workspace.root.resolve()
     context = (root / settings.context).resolve()
     if not context.is_dir() or not context.is_relative_to(root):
@@ -227,30 +214,21 @@ def build(client: Client, settings: Build, *, key: str, workspace: Workspace) ->
         problem = f"there is no {quoted(settings.dockerfile)} in {quoted(settings.context)}"
         raise SettingError(f"{key}.build.dockerfile", problem, hint=_INSTEAD)
     workspace.say(f"building the image ({key}.build)")
+    kept_out = _kept_out(context, workspace.runs or workspace.out.parent)
+    hint = "The whole output is in build.log of the run directory."
     with Log(workspace.out / "build.log") as log:
         try:
-            image = _run(
-                client,
-                settings,
-                context,
-                _kept_out(context, workspace.runs or workspace.out.parent),
-                _mark(key, workspace),
-                log,
-            )
+            image = _run(client, settings, context, kept_out, _mark(key, workspace), log)
         except Late:
-            raise CannotTell(
-                f"{key}.build: the image was not built after {BUILD_SECONDS} s",
-                hint="The whole output is in build.log of the run directory.",
-                log=log.tail(),
-            ) from None
+            problem = f"{key}.build: the image was not built after {BUILD_SECONDS} s"
+            raise CannotTell(problem, hint=hint, log=log.tail()) from None
         except engine_errors(Failed) as error:
             why = cut(error) if isinstance(error, Failed) else reason(error)
-            raise CannotTell(
-                f"{key}.build: the image could not be built: {why}",
-                hint="The whole output is in build.log of the run directory. If your Dockerfile needs "
-                "BuildKit, which the engine's own builder lacks, build it in a step before and name it by `image`.",
-                log=log.tail(),
-            ) from None
+            hint += (
+                " If your Dockerfile needs BuildKit, which the engine's own builder lacks, build it in a step before "
+                "and name it by `image`."
+            )
+            raise CannotTell(f"{key}.build: the image could not be built: {why}", hint=hint, log=log.tail()) from None
         if image is None:
             raise CannotTell(f"{key}.build: the build named no image", log=log.tail())
     return image

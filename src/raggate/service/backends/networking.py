@@ -25,7 +25,6 @@ and every one would be waited for twice five seconds."""
 
 _NO_TRANSLATION = {"com.docker.network.bridge.enable_ip_masquerade": "false"}
 
-
 # Docker keeps the files it mounts over these in a directory named after the container; Podman does the same. cgroup
 # paths, which others look at, have no id where the cgroup namespace is private. Other mounts prove nothing: on the
 # engine's own machine those of every container with a shareable /dev/shm can be seen.
@@ -37,11 +36,10 @@ _DEPTH = 4
 
 
 def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bool, published: bool) -> None:
-    """Create a network.
+    """Create a network; `published` if ports of its containers are to be connected to from this machine.
 
-    Args:
-        published: whether ports of its containers are to be connected to from this machine. Engines do not publish
-            those of internal networks; this one sends packets out under addresses to which no answer comes back.
+    Engines do not publish those of internal networks. This one sends packets out under addresses to which no answer
+    comes back.
     """
     try:
         with signals.deferred():
@@ -58,14 +56,7 @@ def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bo
 
 
 def check_reachable(own: Own, host: str, platform: str = sys.platform) -> None:
-    """Refuse where the addresses of containers lead nowhere.
-
-    Args:
-        host: the engine's URL, empty for the local one.
-
-    Raises:
-        UsageError: when raggate runs neither on the engine's machine nor in one of its containers.
-    """
+    """Refuse where the addresses of containers lead nowhere; `host` is the engine's URL, empty for the local one."""
     if own.id is None and (_is_remote(host) or platform != "linux"):
         raise UsageError(
             "`api.container` works on the engine's own Linux machine and in a container of that engine",
@@ -83,9 +74,6 @@ def loopback(own: Own, host: str, platform: str = sys.platform) -> str | None:
 
     On Linux all of 127.0.0.0/8 is this machine, and an address of its own lets a container keep its port whatever else
     listens there. It is also where engines without root publish, whose networks the machine itself does not reach.
-
-    Args:
-        host: the engine's URL, empty for the local one.
     """
     if own.connect is not None:
         return None
@@ -123,35 +111,29 @@ def address(client: Client, container: str, network: str) -> str | None:
 
 
 class Own(Struct, frozen=True):
-    """The way raggate reaches networks of the engine.
+    """The container raggate runs in, None outside, and the one that has to join a network for raggate to be in it.
 
-    Attributes:
-        id: the container raggate runs in, None outside.
-        connect: the container that has to join a network for raggate to be in it; None when raggate has the host's
-            network, from which containers are reached by address.
+    `connect` is None when raggate has the host's network, from which containers are reached by address.
     """
 
     id: str | None = None
     connect: str | None = None
 
 
-def mountinfo() -> str:
-    """Return the mounts of this process; empty where there is no /proc."""
+def own(client: Client) -> Own:
+    """Find out how raggate is placed."""
     try:
-        return Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
+        mounts = Path("/proc/self/mountinfo").read_text(encoding="utf-8", errors="replace")
     except OSError:
-        return ""
+        mounts = ""
+    return placed(client, mounts, socket.gethostname(), marked=any(Path(mark).exists() for mark in _MARKS))
 
 
-def own(client: Client, *, mounts: str | None = None, hostname: str | None = None, marked: bool | None = None) -> Own:
-    """Find out how raggate is placed. An id that the engine does not confirm is another engine's, or chance.
+def placed(client: Client, mounts: str, hostname: str, *, marked: bool) -> Own:
+    """Find raggate's container by its mounts, or by its name if it is `marked` by a file that engines put into one.
 
-    Args:
-        marked: whether one of the files is there that engines put into a container.
+    An id that the engine does not confirm is another engine's, or chance.
     """
-    mounts = mountinfo() if mounts is None else mounts
-    hostname = socket.gethostname() if hostname is None else hostname
-    marked = any(Path(mark).exists() for mark in _MARKS) if marked is None else marked
     mounted = list(_mounted(mounts))
     for identity, key, kept in mounted:
         container = _inspect(client, identity)

@@ -42,14 +42,8 @@ _foreign: set[int] = set()
 class Log:
     """The output of processes: the last 400 lines in memory, the first 10 MiB appended to a file.
 
-    Lines are cut at 2,000 characters and invalid UTF-8 is replaced in memory; the file gets the bytes as they came, but
-    for secrets.
-
-    Args:
-        secrets: values that are replaced by `***`, in memory and in the file.
-
-    Raises:
-        OSError: when the file cannot be opened. A file that cannot be written later is given up silently.
+    Lines are cut at 2,000 characters and invalid UTF-8 is replaced in memory; the file gets the bytes as they came.
+    Secrets are replaced by `***` in both. A file that cannot be written is given up silently.
     """
 
     def __init__(self, path: Path, secrets: Iterable[str] = ()) -> None:
@@ -148,10 +142,7 @@ class ManagedProcess:
         return self._process.stdin, self._process.stdout
 
     def ended(self) -> ProcessExit | None:
-        """Return how it ended, or None while it runs.
-
-        Once it has ended, its last output is in the log.
-        """
+        """Return how it ended, or None while it runs. Once it has ended, its last output is in the log."""
         code = self._code()
         if code is None:
             return None
@@ -261,11 +252,8 @@ class ProcessGroup:
         """Start a command with its output going to the log and nothing on stdin.
 
         With `spoken_to`, only its standard error goes to the log; its standard input and output are its `pipes`, which
-        whoever asks for them closes.
-
-        Raises:
-            OSError: when it cannot be executed.
-            ValueError: for words or variables that no process can be given, such as one with a NUL.
+        whoever asks for them closes. Raises OSError when it cannot be executed, and ValueError for words or variables
+        that no process can be given, such as one with a NUL.
         """
         with signals.deferred():
             process = subprocess.Popen(

@@ -31,12 +31,7 @@ class Pipes(LinePipes):
         super().__init__(into, out, note)
 
     def ask(self, message: Message) -> Future[Message]:
-        """Send a request; its number is replaced by one that no other has. The future gives the reply, or raises.
-
-        Raises, through the future:
-            Missed: when the server breaks the protocol.
-            httpx.ReadError: when it closes its output.
-        """
+        """Send a request under a number of its own. The future gives the reply, or raises Missed or ReadError."""
         with self._lock:
             if message["method"] == _GREETING:
                 if self._greeting is None or (self._greeting.done() and self._greeting.exception()):
@@ -61,7 +56,6 @@ class Pipes(LinePipes):
             self._send(protocol.notification("notifications/cancelled", {"requestId": number}))
 
     def transport(self) -> PipeTransport:
-        """Return what carries one request at a time."""
         return PipeTransport(self)
 
     def _line(self, line: bytes) -> None:
@@ -70,9 +64,8 @@ class Pipes(LinePipes):
         except ValueError as error:
             self._note(line + b"\n")
             if self._greeting is not None and self._greeting.done():
-                self._broken(
-                    "schema", f"the server wrote something other than JSON-RPC to its standard output: {error}"
-                )
+                other = "the server wrote something other than JSON-RPC to its standard output"
+                self._broken("schema", f"{other}: {error}")
             return
         if protocol.asks(message):
             answer = protocol.reply_to(message)
@@ -89,8 +82,7 @@ class PipeTransport(httpx.BaseTransport):
         self._pipes = pipes
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the message and wait for the reply to it."""
-        message = _message(request)
+        message: Message = jsonio.loads(request.content) if request.content else {}
         if not is_answered(message):
             return _as_response(self._pipes, message)
         asked = self._pipes.ask(message)
@@ -109,8 +101,7 @@ class AsyncPipeTransport(httpx.AsyncBaseTransport):
         self._pipes = pipes
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
-        """Send the message and wait for the reply to it."""
-        message = _message(request)
+        message: Message = jsonio.loads(request.content) if request.content else {}
         if not is_answered(message):
             return _as_response(self._pipes, message)
         asked = self._pipes.ask(message)
@@ -131,11 +122,6 @@ def _hand_on(done: Future[Message], shared: Future[Message]) -> None:
         shared.set_exception(error)
     else:
         shared.set_result(done.result())
-
-
-def _message(request: httpx.Request) -> Message:
-    message: Message = jsonio.loads(request.content) if request.content else {}
-    return message
 
 
 def _as_response(pipes: Pipes, message: Message) -> httpx.Response:

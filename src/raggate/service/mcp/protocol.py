@@ -19,7 +19,6 @@ Message = dict[str, Any]
 
 METHOD_NOT_FOUND = -32601
 
-
 WITH_HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
 """Versions that begin with `initialize`, the one that is proposed first."""
 STATELESS = "2026-07-28"
@@ -66,7 +65,7 @@ def parsed(raw: bytes) -> Message:
         value = loads(raw)
     except ValueError as error:
         raise ValueError(f"{_beginning(raw)}: {error}") from None
-    if not isinstance(value, dict) or not _is_message(value):
+    if not isinstance(value, dict) or not (isinstance(value.get("method"), str) or value.keys() & {"result", "error"}):
         raise ValueError(_beginning(raw))
     return value
 
@@ -98,22 +97,13 @@ def answers(message: Message, number: int) -> bool:
 
 
 def result_of(reply: Message) -> Message:
-    """Return the result of a reply.
-
-    Raises:
-        RpcError: when there is an error in its place.
-        ValueError: when it is no mapping.
-    """
+    """Return the result of a reply; raises RpcError for an error in its place, ValueError for what is no mapping."""
     if reply.get("error") is not None:
         raise RpcError(reply["error"])
     result = reply.get("result")
     if not isinstance(result, dict):
         raise ValueError("the result: expected a mapping")
     return result
-
-
-def _is_message(value: Message) -> bool:
-    return isinstance(value.get("method"), str) or not {"result", "error"}.isdisjoint(value)
 
 
 def _beginning(raw: bytes) -> str:
@@ -143,12 +133,9 @@ class Terms(Struct, frozen=True):
         """Return the parameters of a request as this version wants them."""
         if not self.stateless:
             return given
-        meta = {
-            f"{_META}/protocolVersion": self.version,
-            f"{_META}/clientInfo": _CLIENT,
-            f"{_META}/clientCapabilities": {},
-        }
-        return {**given, "_meta": {**given.get("_meta", {}), **meta}}
+        meta = {"protocolVersion": self.version, "clientInfo": _CLIENT, "clientCapabilities": {}}
+        named = {f"{_META}/{name}": value for name, value in meta.items()}
+        return {**given, "_meta": {**given.get("_meta", {}), **named}}
 
     def headers(self, message: Message) -> dict[str, str]:
         """Return the headers of a message over HTTP as this version wants them."""
@@ -175,12 +162,7 @@ def proposal() -> Message:
 
 
 def agreed(result: Message, session: str) -> Terms:
-    """Read the result of `initialize`, and the session that came with it.
-
-    Raises:
-        Disagreed: when the server speaks no version that raggate does.
-        Missed: when the session can be in no header.
-    """
+    """Read the result of `initialize`, and the session that came with it, which has to fit into a header."""
     if session and not _SESSION_ID.fullmatch(session):
         raise Missed(miss("schema", f"{SESSION}: expected visible ASCII, found {quoted(session, limit=60)}"))
     version = result.get("protocolVersion")
@@ -190,11 +172,7 @@ def agreed(result: Message, session: str) -> Terms:
 
 
 def discovered(result: Message) -> Terms:
-    """Read the result of `server/discover`.
-
-    Raises:
-        Disagreed: when the server speaks no version without a handshake that raggate does.
-    """
+    """Read the result of `server/discover`."""
     versions = result.get("supportedVersions")
     if not isinstance(versions, list) or STATELESS not in versions:
         raise Disagreed(versions)
@@ -209,12 +187,8 @@ def root_of(result: Message, tool: str, text: str | None = None) -> Any:
         raise Missed(miss("status", f"the tool {quoted(tool)} says that it failed{words}"))
     if result.get("resultType", "complete") != "complete":
         kind = quoted(result["resultType"], limit=60)
-        raise Missed(
-            miss(
-                "schema",
-                f"the tool {quoted(tool)} returns {kind} instead of a result, and raggate cannot answer that",
-            )
-        )
+        why = f"the tool {quoted(tool)} returns {kind} instead of a result, and raggate cannot answer that"
+        raise Missed(miss("schema", why))
     if text is not None and text != "json":
         return [item for block in _blocks(result) if (item := _item(block, text)) is not None]
     structured = result.get("structuredContent")

@@ -18,16 +18,7 @@ from raggate.models.service import Started
 from raggate.service import ask, misses
 from raggate.service.answer_limits import MAX_BODY_BYTES
 from raggate.service.mcp import protocol
-from raggate.service.mcp.protocol import (
-    SESSION,
-    STATELESS,
-    Message,
-    RpcError,
-    Terms,
-    agreed,
-    discovered,
-    proposal,
-)
+from raggate.service.mcp.protocol import SESSION, STATELESS, Message, RpcError, Terms, agreed, discovered, proposal
 from raggate.service.misses import CONNECT_SECONDS, Missed, miss
 from raggate.service.transport import WITHIN, Events
 
@@ -37,8 +28,6 @@ MAX_ASKED_BACK = 100
 _STREAM = "text/event-stream"
 TIMEOUTS: dict[str, Any] = {"timeout": {"connect": CONNECT_SECONDS, "read": None, "write": None, "pool": None}}
 """Of each request; whoever asks bounds the time of the whole question."""
-
-
 MAX_ERROR_BYTES = 64 << 10
 """Of an error body; what is longer costs the connection."""
 MAX_PAGES = 100
@@ -72,11 +61,7 @@ class Exchange:
     async def ask(self, terms: Terms, method: str, params: Message) -> Answer:
         """Send a request and return its result.
 
-        Raises:
-            Expired: when the session of these terms is not known any more.
-            RpcError: when there is an error in place of the result.
-            Missed: when there is neither.
-            httpx.TransportError: when the server cannot be reached.
+        Raises Expired, RpcError or another Missed, or httpx.TransportError when the server cannot be reached.
         """
         number = next(self._numbers)
         message = protocol.request(number, method, terms.params(params))
@@ -104,8 +89,7 @@ class Exchange:
     async def end(self, terms: Terms, seconds: float) -> None:
         """Announce the end of a session to the server, and ignore the result.
 
-        Args:
-            seconds: how long to wait for a reply where no event loop keeps the time.
+        Where no event loop keeps the time, `seconds` are waited for a reply.
         """
         headers = {**self._headers, **terms.headers({})}
         extensions = {**TIMEOUTS, WITHIN: seconds}
@@ -130,7 +114,8 @@ class Exchange:
                     raise _broken(f"expected a JSON-RPC message, found {error}") from None
                 if not protocol.asks(message):
                     if not protocol.answers(message, number):
-                        raise _broken(f"the server answers request {_id(message)}, but raggate sent {number}")
+                        named = cut(jsonio.dumps(message.get("id")).decode(), limit=60)
+                        raise _broken(f"the server answers request {named}, but raggate sent {number}")
                     # how long a stream goes on after it would count as the tool's time, so its connection is given up
                     return message, len(raw)
                 await self._answer(terms, message, asked_back)
@@ -167,7 +152,7 @@ async def _refusal(reply: httpx.Response, terms: Terms) -> Missed:
 
 async def _parts(reply: httpx.Response) -> AsyncGenerator[bytes, None]:
     """Return what is a message, each."""
-    kind = _kind(reply)
+    kind = reply.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind == "application/json":
         body, whole = await _read(reply, MAX_BODY_BYTES)
         if not whole:
@@ -187,17 +172,8 @@ async def _parts(reply: httpx.Response) -> AsyncGenerator[bytes, None]:
                 yield data
 
 
-def _kind(reply: httpx.Response) -> str:
-    kind: str = reply.headers.get("content-type", "")
-    return kind.partition(";")[0].strip().lower()
-
-
 def _broken(message: str) -> Missed:
     return Missed(miss("schema", message, status=200))
-
-
-def _id(message: Mapping[str, Any]) -> str:
-    return cut(jsonio.dumps(message.get("id")).decode(), limit=60)
 
 
 def transport_to(api: Started, connections: int) -> httpx.AsyncHTTPTransport:
@@ -272,15 +248,11 @@ class Session:
         try:
             return await self._exchange.ask(terms, method, params)
         except Expired:
-            terms = await self._renewed(terms)
-            return await self._exchange.ask(terms, method, params)
-
-    async def _renewed(self, expired: Terms) -> Terms:
-        """Begin a new session, once for all who were told that the old one has expired."""
-        async with self._lock:
-            if self._terms is expired:
-                self._terms = await self._greet()
-            return self._terms
+            # once for all who were told that the old session has expired
+            async with self._lock:
+                if self._terms is terms:
+                    self._terms = await self._greet()
+            return await self._exchange.ask(self._terms, method, params)
 
     async def _greet(self) -> Terms:
         try:

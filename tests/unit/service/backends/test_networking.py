@@ -11,7 +11,7 @@ import pytest
 from raggate.base.errors import UsageError
 from raggate.service.backends import networking
 from raggate.service.backends.engine import STEP_VARIABLE, labels, step_label
-from raggate.service.backends.networking import Own, own
+from raggate.service.backends.networking import Own, placed
 from tables import each_row
 
 ID = "ab" * 32
@@ -54,7 +54,7 @@ class FakeEngine:
 
 
 def find(engine: FakeEngine, mounts: str = MOUNTS, hostname: str = "vm", *, marked: bool = False) -> Own:
-    return own(engine, mounts=mounts, hostname=hostname, marked=marked)
+    return placed(engine, mounts, hostname, marked=marked)
 
 
 @each_row(
