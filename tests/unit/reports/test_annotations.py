@@ -10,7 +10,7 @@ from raggate.models.golden import Golden
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
 from raggate.reports.annotations import Annotation, annotations, for_log
-from reviews import HOSTILE, foreign, hostile_everywhere, passing, review
+from reviews import foreign, hostile_everywhere, passing, review
 from tables import each_row
 
 LINKS = Links(server="https://forge.example", repository="team/api", prefix="rag/")
@@ -29,28 +29,29 @@ def places(found: Review, *changed: str) -> dict[str, tuple[str | None, int | No
     return {item.title: (item.path, item.line) for item in made if "uestion" in item.title}
 
 
-def test_broken_question_stands_on_its_note() -> None:
-    """A question that broke is put on its gold note's line, from the top of the repository."""
-    assert places(review("placed"))["Must-pass question q07 broke"] == ("rag/golden/vault/team/n07.md", 7)
-
-
-def test_changed_note_gives_way_to_the_golden_set() -> None:
-    """Where the pull request has another version of the note, the question's line in the golden set is taken."""
-    found = places(review("placed"), "golden/vault/team/n07.md")
-    assert found["Must-pass question q07 broke"] == ("rag/golden/eval_set.jsonl", 8)
+@each_row(
+    ("changed", "place"),
+    [
+        ((), ("rag/golden/vault/team/n07.md", 7)),
+        (("golden/vault/team/n07.md",), ("rag/golden/eval_set.jsonl", 8)),
+        (("golden/vault/team/n07.md", "golden/eval_set.jsonl"), (None, None)),
+    ],
+)
+def test_broken_question_stands_on_its_note(changed: tuple[str, ...], place: tuple[str | None, int | None]) -> None:
+    """A question that broke is put on its note, else on the golden set, and never on a file that the change edits."""
+    found = places(review("placed"), *changed)
+    assert found["Must-pass question q07 broke"] == place
     assert found["Question q01 broke"] == ("rag/golden/vault/team/n01.md", 7)
 
 
-def test_no_place_when_both_changed() -> None:
-    """Where the golden set is another one too, there is no place."""
-    found = places(review("placed"), "golden/vault/team/n07.md", "golden/eval_set.jsonl")
-    assert found["Must-pass question q07 broke"] == (None, None)
-
-
 def test_verdict_first_then_invariants_then_questions() -> None:
-    """The most important comes first."""
-    titles = [item.title for item in annotations(foreign("x", flips=1), LINKS)]
-    assert [title.split(" ")[0] for title in titles] == ["raggate", "Invariant", "Invariant", "Must-pass"]
+    """The most important comes first, and a run that stopped accuses no question."""
+    whole, stopped = (
+        [item.title.split(" ")[0] for item in annotations(shown, LINKS)]
+        for shown in (foreign("x", flips=1), review("cannot-tell"))
+    )
+    assert whole == ["raggate", "Invariant", "Invariant", "Must-pass"]
+    assert stopped == ["raggate"]
 
 
 @each_row(
@@ -68,12 +69,6 @@ def test_verdict_first_then_invariants_then_questions() -> None:
 def test_levels(name: str, levels: set[str]) -> None:
     """What makes a verdict red is an error; what is only worth knowing is a warning or a notice."""
     assert {item.level for item in annotations(review(name), None)} == levels
-
-
-def test_a_run_that_stopped_accuses_no_question() -> None:
-    """Of a run that broke off only the verdict is told, not the questions that it came to or did not."""
-    titles = [item.title for item in annotations(review("cannot-tell"), LINKS)]
-    assert [title.split(" ")[0] for title in titles] == ["raggate"]
 
 
 def test_at_most_ten_of_a_level() -> None:
@@ -112,4 +107,3 @@ def test_foreign_text(make: object) -> None:
         assert item.message == plain(item.message, limit=4096)
         assert item.path is None or item.path == plain(item.path, limit=1024)
         assert (item.path is None) == (item.line is None)
-    assert HOSTILE

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-from functools import cache
 
 import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
+from builders import make_flip
 from comments import (
     COMMIT,
     KINDS,
@@ -25,31 +25,23 @@ from raggate.base.escape import plain
 from raggate.models.answer import VerdictKind
 from raggate.models.comparison import Reach
 from raggate.models.publication import Links, Publication, Push, RunFailure
+from raggate.models.verdict import Reason, Review
 from raggate.reports import comment, terminal, verdict_file
 from raggate.reports.page import report
-from raggate.reports.parts.document import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
+from raggate.reports.parts import questions
+from raggate.reports.parts.document import SMALLEST_LIMIT, utf16_units
 from rendered import problems, tokens, visible
-from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, review
+from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, regression, reproduced_by, review
 from tables import each_row
 from tries import tried
 
 
-@cache
-def page_of(name: str) -> str:
-    """Render a kind of comment, once for all tests that only look at it."""
-    return KINDS[name]()
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_page(name: str, page: SnapshotAssertion) -> None:
-    """Each kind of comment is the page that is stored."""
-    assert page_of(name) == page
-
-
-@each_row("name", KINDS)
-def test_nothing_is_live(name: str) -> None:
-    """No comment of an ordinary review links anywhere but into the repository."""
-    assert list(problems(page_of(name), links=(OURS,))) == []
+    """Each kind of comment is the page that is stored, and links nowhere but into the repository."""
+    text = KINDS[name]()
+    assert text == page
+    assert list(problems(text, links=(OURS,))) == []
 
 
 class TestQuestions:
@@ -185,11 +177,6 @@ def test_hostile_review(make: object) -> None:
     assert plain(HOSTILE)[:100] in visible(page)
 
 
-def test_default_limit() -> None:
-    """Left alone, a comment leaves room for marker lines within what GitHub takes."""
-    assert utf16_units(comment.render(foreign("😀" * 400, flips=200), LINKED)) <= COMMENT_LIMIT < 65_536
-
-
 @each_row(
     ("brings", "steps"),
     [
@@ -257,3 +244,68 @@ def test_what_stops_every_question_is_the_next_step(matches: int, by_text: bool,
     for page in (comment.render(stopped, Publication()), terminal.render(stopped, width=900, color=False)):
         assert (step in visible(page).replace("`", "")) is shown
         assert ("ask question" in visible(page)) is not shown
+
+
+@each_row("text", ["````sh", "a ```` b ``` c", "```\n# x"])
+def test_command_that_would_close_its_fence(text: str) -> None:
+    """The fence is longer than any run of backticks in the command."""
+    page = comment.render_whole(reproduced_by(passing(), text))
+    assert [token.content for token in tokens(page) if token.type == "fence"] == [plain(text) + "\n"]
+    assert list(problems(page)) == []
+
+
+def with_flips(count: int, kind: str) -> Review:
+    """Return a review with so many flips of a kind."""
+    review = passing()
+    flips = tuple(make_flip(f"q{number}", kind=kind) for number in range(count))
+    return replace(review, comparison=replace(review.comparison, flips=flips))
+
+
+@each_row(
+    ("kind", "title"),
+    [
+        pytest.param("broke", "<summary>All questions that broke, by cause (205)</summary>", id="broke"),
+        pytest.param("fixed", "<details><summary>Questions that were fixed (205)</summary>", id="fixed"),
+    ],
+)
+def test_long_lists_of_questions(kind: str, title: str) -> None:
+    """A long list of questions is cut, its title has the full number, and the rest is said to be elsewhere."""
+    page = comment.render_whole(with_flips(205, kind))
+    assert title in page
+    assert "… and 5 more in verdict.json" in page
+    # one is the example of what happened
+    assert page.count("**Question q") == questions.SHOWN + (kind == "broke")
+
+
+def test_long_lists_of_reasons() -> None:
+    """A long list of reasons is cut, and the rest is said to be elsewhere."""
+    page = comment.render_whole(with_reasons(33))
+    assert "- … and 3 more in verdict.json" in page
+    assert page.count("- Reason ") == 30
+    assert "more in verdict.json" not in comment.render_whole(with_reasons(30))
+
+
+def with_reasons(count: int) -> Review:
+    """Return a regression with so many reasons that nothing else tells."""
+    review = regression()
+    reasons = tuple(Reason(code="vanished", message=f"reason {number}") for number in range(count))
+    return replace(review, verdict=replace(review.verdict, reasons=reasons))
+
+
+def test_must_pass_question_that_was_lost_before() -> None:
+    """A must-pass question that did not flip, so that no list has it, is told as a reason."""
+    review = regression()
+    page = comment.render_whole(replace(review, comparison=replace(review.comparison, flips=())))
+    assert "- Must-pass question q07 (hybrid): nothing expected is within rank 5" in page
+
+
+def test_step_summary_has_links_and_a_limit() -> None:
+    """The step summary is the same page with links, in as many bytes as it is given."""
+    links = Links(server="https://forge.example", repository="team/api", commit="a" * 40)
+    full = comment.render_summary(review("placed"), Publication(links=links))
+    assert "](https://forge.example/team/api/blob/" in full
+    assert list(problems(full, links=("https://forge.example/team/api/",))) == []
+    shorter = comment.render_summary(foreign("é" * 300, flips=200), Publication(links=links), limit=40_000)
+    assert len(shorter.encode()) <= 40_000
+    assert "Shortened to fit" in shorter
+    assert "run directory" in shorter

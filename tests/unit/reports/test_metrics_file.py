@@ -15,7 +15,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.reports import metrics_file
 from raggate.scoring.score import score
-from reviews import CUTOFFS, HOSTILE, cannot_tell, good, hostile, run_of, worse
+from reviews import CUTOFFS, good, run_of, worse
 
 
 def rendered(run: Run, scorecard: Scorecard | None = None) -> Any:
@@ -56,21 +56,8 @@ def test_only_times_and_names_differ_between_two_runs() -> None:
     assert {key for key in one if one[key] != other[key]} == {"run_id", "timestamp", "latency"}
 
 
-def test_run_that_was_cut_short() -> None:
-    """A run that was cut short says that it is not complete."""
-    assert rendered(cannot_tell().run)["complete"] is False
-    assert rendered(run_of(good()))["complete"] is True
-
-
 def test_without_operations() -> None:
     """A scorecard that does not know how the calls went leaves those parts out rather than making them up."""
     assert {"operational_metrics", "latency", "indexing_coverage", "coverage_by_document_type", "cost"}.isdisjoint(
         rendered(make_run(), make_scorecard(make_case_score()))
     )
-
-
-def test_hostile_names_are_data() -> None:
-    """Foreign names are keys of the file unchanged and reach no key of the report itself."""
-    value = rendered(hostile().run)
-    assert list(value["by_retriever"]) == ["m" + HOSTILE]
-    assert list(value["by_retriever"]["m" + HOSTILE]["by_tag"]) == [HOSTILE]

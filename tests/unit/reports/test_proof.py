@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from typing import Any
 
 import pytest
@@ -20,7 +19,6 @@ from tables import each_row
 
 HOSTILE = "x](http://evil.example) <img src=x> @everyone | `a` \x1b[31m ::error::boom ##[group]\n# New"
 CASES = {"holds": PROOF, "does not hold": FAILED}
-NOTHING = replace(PROOF, trials=PROOF.trials[1:], repeats=PROOF.repeats[:1], alarm_limit=1.0)
 
 
 def hostile() -> GateProof:
@@ -111,15 +109,11 @@ def test_edge_numbers() -> None:
         assert "- caught" not in report
 
 
-def test_foreign_text_is_inert_on_the_page() -> None:
-    """Names of faults and notes and words of the API make no link, no HTML, no mention and no new block."""
+def test_foreign_text_is_only_text() -> None:
+    """Names and words of the API make no link, no mention, no block, no escape code and no workflow command."""
     page = proof.render(hostile())
     assert list(problems(page)) == []
     assert len([line for line in page.splitlines() if line.startswith("# ")]) == 1
-
-
-def test_foreign_text_commands_no_terminal() -> None:
-    """No escape code, no workflow command and no line of its own comes from a name."""
     screen = proof.render_terminal(hostile(), width=900, color=False)
     assert "\x1b" not in screen
     assert not any(line.lstrip().startswith("::") for line in screen.splitlines())
@@ -129,10 +123,3 @@ def test_foreign_text_commands_no_terminal() -> None:
     assert "\x1b" not in document
     assert "##[" not in document
     assert json.loads(document)["faults"][0]["name"] == HOSTILE
-
-
-def test_colour_is_left_out_where_it_is_not_wanted() -> None:
-    """With colour there are codes, without there are none, and the text is the same."""
-    plain, coloured = (proof.render_terminal(FAILED, width=120, color=color) for color in (False, True))
-    assert "\x1b[" in coloured
-    assert re.sub(r"\x1b\[[0-9;]*m", "", coloured) == plain

@@ -7,10 +7,10 @@ from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from comments import LINKED, LINKS, NOT_READY, OURS, PUSHED, STICKY
-from raggate.models.publication import Links, Publication, RunFailure
+from raggate.models.publication import Links, RunFailure
 from raggate.models.suites import SuiteOutcome
 from raggate.reports import suites
-from raggate.reports.parts.document import COMMENT_LIMIT, COMMENT_UNITS, utf8_bytes, utf16_units
+from raggate.reports.parts.document import COMMENT_LIMIT, COMMENT_UNITS, utf16_units
 from rendered import problems, visible
 from reviews import HOSTILE, hostile_everywhere, review
 from tables import each_row
@@ -57,15 +57,6 @@ def forty(kind: str) -> list[SuiteOutcome]:
 def test_comment(page: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:
     """The comment: counts, a line for each suite, and what each has to say, folded."""
     assert suites.render(few, PUSHED, links_of) == page
-
-
-def test_links_to_an_untrusted_run(few: tuple[SuiteOutcome, ...]) -> None:
-    """What measured for a fork is linked as that: its own report is not the one that is judged here."""
-    for relayed, words in ((True, "Workflow run that measured"), (False, "Workflow run with the full report")):
-        page = suites.render(few, Publication(links=links_of(few[0]), relayed=relayed), links_of)
-        assert words in page
-        assert ("Workflow run with the" in page) != relayed
-        assert ("verdict.json of that run" in page) == relayed
 
 
 def test_screen(screen: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:
@@ -115,11 +106,3 @@ def test_a_hundred_hostile_suites_fit() -> None:
     assert utf16_units(text) <= COMMENT_UNITS
     assert [found for found in problems(text, links=(OURS,)) if found != "more than the one fence"] == []
     assert text.count("🔧") + text.count("❔") >= 100
-
-
-def test_the_summary_fits() -> None:
-    """The step summary keeps to its bytes, whatever is left of them."""
-    for limit in (1 << 20, 20_000):
-        text = suites.render_summary(forty("placed")[:10], LINKED, links_of, limit=limit)
-        assert utf8_bytes(text) <= limit
-        assert "10 suites: 10 regression" in text

@@ -12,7 +12,6 @@ from builders import make_flip
 from raggate.base import unicode
 from raggate.models.verdict import Reason
 from raggate.reports import terminal
-from raggate.reports.parts import header
 from reviews import REVIEWS, from_elsewhere, hostile, regression, review
 from tables import each_row
 
@@ -92,11 +91,3 @@ def test_files_that_were_not_used() -> None:
     text = terminal.render(ignored, width=100, color=False)
     assert "judged by commit 0123456789ab, not by your golden.jsonl, notes/a.md\n" in text
     assert "not used" not in terminal.render(review, width=100, color=False)
-
-
-def test_colour_is_on_the_conclusion_and_the_next_step() -> None:
-    """Of the last lines the conclusion has the colour of the verdict, and the next step is bold."""
-    lines = terminal.render(regression(), width=200, color=True).splitlines()
-    conclusion = header.verdict_lines(regression())[0][0].text
-    assert [line for line in lines if line.startswith(f"\x1b[1;31m{conclusion}")]
-    assert [line for line in lines if line.startswith("\x1b[1mNext: ")]

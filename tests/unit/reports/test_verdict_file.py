@@ -10,11 +10,14 @@ from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
+from raggate.base.errors import CannotTell, Interrupted, RaggateError, UsageError
 from raggate.base.escape import plain
 from raggate.models.provenance import Provenance
+from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
-from raggate.reports import verdict_file
-from reviews import HOSTILE, REVIEWS, bare, first_run, hostile, passing, review
+from raggate.reports import comment, verdict_file
+from rendered import visible
+from reviews import HOSTILE, REVIEWS, hostile, passing, review, waiver
 from tables import each_row
 
 
@@ -31,27 +34,11 @@ def test_file(name: str, snapshot: SnapshotAssertion) -> None:
 
 @each_row("name", REVIEWS)
 def test_same_review_same_bytes(name: str) -> None:
-    """Two renderings of the same review are the same, with sorted keys and a final newline."""
+    """Two renderings of the same review are the same, with sorted keys, which are those of every verdict."""
     text = "".join(verdict_file.render(REVIEWS[name]()))
     assert text == "".join(verdict_file.render(REVIEWS[name]()))
+    assert set(json.loads(text)) == set(rendered(passing()))
     assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
-
-
-@each_row("name", REVIEWS)
-def test_every_kind_has_the_same_keys(name: str) -> None:
-    """A program finds the same keys whatever the verdict is."""
-    assert set(rendered(review(name))) == set(rendered(passing()))
-
-
-def test_without_a_baseline() -> None:
-    """Without a baseline there is nothing to compare, and the file says so rather than leaving keys out."""
-    value = rendered(first_run())
-    assert (value["baseline"], value["metrics"], value["flips"], value["compared"]) == (None, [], [], 0)
-
-
-def test_without_single_cases() -> None:
-    """Against a bare metrics file there is no count of cases that moved."""
-    assert {(row["lost"], row["gained"]) for row in rendered(bare())["metrics"]} == {(None, None)}
 
 
 def test_hostile_text_is_data() -> None:
@@ -74,3 +61,30 @@ def test_log_and_files_not_used() -> None:
         ["golden.jsonl", "vault/a.md"],
         "",
     )
+
+
+@each_row("kind", [CannotTell, Interrupted, UsageError])
+def test_file_has_the_outcome_of_the_error(kind: type[RaggateError]) -> None:
+    """A program reads outcome, exit code, reason and hint under the keys that a verdict has."""
+    value = json.loads(
+        "".join(verdict_file.render(RunFailure.of(kind("it broke", hint="Mend it."), "notes", run_id="run-1")))
+    )
+    assert (value["verdict"], value["exit_code"]) == (kind.label, int(kind.exit_code))
+    assert value["reasons"] == [{"code": kind.label.replace(" ", "-"), "message": "it broke"}]
+    assert value["hint"] == "Mend it."
+    verdict = json.loads("".join(verdict_file.render(passing())))
+    assert set(value) == set(verdict)
+    assert set(value["golden_changes"]) == set(verdict["golden_changes"])
+
+
+def test_waivers_that_stand() -> None:
+    """The waivers of the configuration are listed in page and file, as they are beside a verdict."""
+    waivers = (waiver(), waiver(case="q1", mode="hybrid", state="expired", expires="2020-01-01"))
+    broken = RunFailure.of(CannotTell("it broke"), "notes", waivers, run_id="run-1")
+    page = visible(comment.render_whole(broken))
+    assert "Waivers (2)⛔ expired: question q1 (hybrid): the new chunker is on its way" in page
+    assert "active: hit_at_5: the new chunker is on its way (search team, until 2026-12-01)" in page
+    assert [one["state"] for one in json.loads("".join(verdict_file.render(broken)))["waivers"]] == [
+        "active",
+        "expired",
+    ]

@@ -5,14 +5,10 @@ from __future__ import annotations
 import re
 from base64 import b64encode
 from hashlib import sha256
-from html import unescape
-from typing import Any
 
 from hypothesis import given, strategies as st
 
 from pages import Elements, data_of
-from raggate.base.escape import in_script
-from raggate.base.jsonio import dumps
 from raggate.reports.page import frame
 from tries import tried
 
@@ -38,12 +34,6 @@ def test_policy_lets_the_pages_own_style_through_and_nothing_else() -> None:
     assert "http" not in policy
 
 
-def test_a_served_page_names_what_else_it_needs() -> None:
-    """A page that talks to its own server says so in its policy."""
-    document = frame.render("base.html", {}, title="A page", policy=["connect-src 'self'"])
-    assert "; connect-src 'self'" in unescape(document)
-
-
 @tried(40)
 @given(TEXT.map("".join))
 def test_data_stays_data(text: str) -> None:
@@ -62,9 +52,3 @@ def test_a_value_stays_text(text: str) -> None:
     plain, hostile = (Elements(frame.render("base.html", {}, title=title)) for title in ("x", f"x{text}"))
     assert [tag for tag, _ in hostile.tags] == [tag for tag, _ in plain.tags]
     assert "".join(hostile.texts["title"]).isprintable()
-
-
-def test_json_says_the_same_when_it_stands_in_a_script() -> None:
-    """Escapes of JSON replace what HTML knows, in strings alone."""
-    value: Any = {"<a>": ["&", "</script>", 1]}
-    assert in_script(dumps(value).decode()) == ('{"\\u003ca\\u003e":["\\u0026","\\u003c/script\\u003e",1]}')

@@ -155,14 +155,6 @@ def test_what_is_not_known_is_told_as_that() -> None:
     assert told.endswith("groundedness not defined on 0 of 2 cases, floor 0.4, answered by the cassette.")
 
 
-def test_a_run_without_judges_says_nothing_of_them() -> None:
-    """Where nothing was judged there is no line, no section and no key."""
-    run = make_run()
-    assert [*evidence.judging_sentences(run)] == []
-    review = passing()
-    assert "judging" not in json.loads("".join(verdict_file.render(replace(review, run=run))))
-
-
 def test_programs_get_it_all() -> None:
     """verdict.json holds the summary and what was spent, with the seed's names of the spot check."""
     stored = json.loads("".join(verdict_file.render(replace(passing(), run=judged()))))["judging"]

@@ -17,13 +17,6 @@ from tables import each_row
 LINKS = Links(server="https://forge.example", repository="team/api")
 
 
-def test_loosened_settings_come_first() -> None:
-    """Settings that loosen the gate stand before the others, marked."""
-    page = visible(comment.render_whole(review("preview")))
-    assert page.index("gate.metrics.hit_at_5") < page.index("ask.timeout_s")
-    assert "0.03 → 0.1 (loosens the gate)" in page
-
-
 def test_only_what_is_named_loosens() -> None:
     """The marks are those that the preview carries, however the values read."""
     settings = (("gate.tolerance", "0.05", "0.9"), ("waivers", "[]", "[{'metric': 'hit_at_5'}]"))
@@ -45,16 +38,20 @@ def test_a_waived_row_is_no_cause() -> None:
     assert "\x1b[31m" not in line
 
 
-def test_removed_baseline() -> None:
-    """A change that removes the baseline is told what that means."""
-    page = comment.render_whole(beside(passing(), preview=Preview(baseline="removed")))
-    assert "nothing to compare with" in page
-
-
-def test_empty_preview() -> None:
-    """A change that leaves the gate alone has no section for it."""
-    assert "If merged" not in comment.render_whole(beside(passing(), preview=Preview()))
-    assert "If merged" in comment.render_whole(beside(passing(), preview=Preview(golden=GoldenChanges(added=("q",)))))
+@each_row(
+    ("preview", "told"),
+    [
+        (Preview(), ""),
+        (Preview(baseline="removed"), "nothing to compare with"),
+        (Preview(golden=GoldenChanges(refiled=("q01", "q02"))), "filed elsewhere (2): q01, q02"),
+        (Preview(golden=GoldenChanges(released=("q03",))), "no longer must-pass (1): q03"),
+    ],
+)
+def test_what_merging_changes(preview: Preview, told: str) -> None:
+    """A change is told what it does to the gate; one that leaves the gate alone has no section for it."""
+    page = visible(comment.render_whole(beside(passing(), preview=preview)))
+    assert told in page
+    assert ("If merged" in page) == bool(told)
 
 
 @each_row(
