@@ -31,7 +31,7 @@ _FETCH = "Fetch the commit before this step, for example with `fetch-depth: 0` o
 
 
 class Commit(Struct, frozen=True, dict=True):
-    """The files as they are in a commit: a `raggate.inputs.sources.Source`.
+    """The files as they are in a commit, by path relative to a directory of it.
 
     Attributes:
         objects: the objects of its repository.
@@ -57,10 +57,12 @@ class Commit(Struct, frozen=True, dict=True):
             raise UsageError(f"{quoted(self.commit)} is not the full id of a commit", hint=_FETCH)
 
     def identity(self, path: str) -> str | None:
+        """Name what stands at a path, file or directory, by its content, as git does; None for nothing."""
         entry = self._find(path)
         return None if entry is None else f"{entry.mode} {entry.id}"
 
     def names(self, path: str) -> Mapping[str, bool]:
+        """Return what stands directly in a directory, by name: whether it is a directory. A link is none."""
         entry = self._find(path)
         if entry is None or entry.kind != "tree":
             return {}
@@ -68,13 +70,15 @@ class Commit(Struct, frozen=True, dict=True):
         return {name: part.kind == "tree" for name, part in inner if part.kind != "module"}
 
     def describe(self, path: str) -> str:
+        """Name a file for reports, by its path from the configuration."""
         return f"{path}@{self.commit[:12]}"
 
     def place(self, path: str) -> str:
+        """Name a file for errors, by its path from where people are, so that they can open it."""
         return self.describe(below(self.folder, path))
 
     def read(self, path: str) -> bytes:
-        """Read a file as it was committed; see `Source`."""
+        """Read a file as it was committed; a `FileNotFoundError` says that it is not there."""
         entry = self._find(path)
         if entry is None or entry.kind in {"tree", "module"}:
             raise FileNotFoundError(path)
@@ -93,9 +97,9 @@ class Commit(Struct, frozen=True, dict=True):
         return iter(io.BytesIO(self.read(path)))
 
     def directory(self, path: str) -> Path:
-        """Write out a directory byte by byte as it was committed, whatever its attributes say; see `Source`.
+        """Write out a directory byte by byte as it was committed, whatever its attributes say.
 
-        Links stay links, as long as they lead to somewhere in the directory.
+        Links stay links, as long as they lead to somewhere in the directory. There is none if the commit has none.
         """
         # a place of its own for each path, as one may lie inside another
         place = self.scratch / hashlib.sha256(path.encode()).hexdigest()[:16]
@@ -119,6 +123,7 @@ class Commit(Struct, frozen=True, dict=True):
         return target
 
     def link_out(self, path: str) -> str | None:
+        """Name a link at or below a path that may lead to elsewhere; None for none."""
         entry = self._find(path)
         if entry is None or entry.kind != "tree":
             return path if entry is not None and entry.kind == "link" else None
@@ -133,6 +138,7 @@ class Commit(Struct, frozen=True, dict=True):
         return ".." in onward or meant.startswith("/") or meant.split("/")[0] == ".."
 
     def repositories(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Name the folders at or below these paths that are repositories of their own in the working tree."""
         if self.root is None or self.checkout is None:
             return ()
         root, checkout = self.root, self.checkout
@@ -140,7 +146,7 @@ class Commit(Struct, frozen=True, dict=True):
         return tuple(sorted(set().union(*others)))
 
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Compare the working tree with the commit by the ids of contents; see `Source`.
+        """Name the files at or below these paths that the working tree has otherwise, by the ids of contents.
 
         Without a checkout it is not known what git ignores, so that files are named that git would not name.
         """

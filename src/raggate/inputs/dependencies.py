@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
-from itertools import chain, islice
+from itertools import islice, product
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +20,11 @@ from raggate.base import files
 from raggate.base.dates import within
 from raggate.base.errors import CannotTell, RaggateError
 from raggate.base.jsonio import fields, parse_object
-from raggate.base.quote import cut
+from raggate.base.numbers import counted
+from raggate.base.quote import cut, listed
 from raggate.inputs import sources
 from raggate.inputs.committed import Commit
-from raggate.inputs.git_objects import Entry, Store, find
+from raggate.inputs.git_objects import Store, find
 
 SHOWN_FILES = 3
 SHOWN_NAMES = 3
@@ -42,6 +43,8 @@ READ_S = 20
 
 Versions = dict[str, set[str]]
 _Read = Callable[[str], bytes | None]
+_Pairs = Iterator[tuple[str, Any]]
+_Reader = Callable[[list[str]], _Pairs]
 
 _NAME = re.compile(r"@?\w[\w.:/-]{0,99}")
 _VERSION = re.compile(r"[\w.+!*<>=~^,: -]{1,60}")
@@ -82,7 +85,7 @@ def changes(
             else:
                 old = partial(_committed, objects, objects.tree_of(start))
                 paths = [path for path in sources.changed_files(top, start, remote) if _reader(path)]
-                own = _told(paths, old, lambda path: _on_disk(top / path))
+                own = _described(paths, old, lambda path: _on_disk(top / path))
             return own + _of_base(objects, start, before.commit, own)
     except (RaggateError, OSError):
         return ()
@@ -92,8 +95,10 @@ def of_branch(before: Store, base: str, after: Store, head: str) -> tuple[str, .
     """Return what `changes` does, of two commits whose objects are at hand."""
     try:
         start = before.merge_base(base, head)
-        own = () if start is None else _between(before, start, after, head)
-        return own if start is None else own + _of_base(before, start, base, own)
+        if start is None:
+            return ()
+        own = _between(before, start, after, head)
+        return own + _of_base(before, start, base, own)
     except RaggateError:
         return ()
 
@@ -105,26 +110,23 @@ def _of_base(objects: Store, start: str, base: str, own: tuple[str, ...]) -> tup
 
 
 def _between(before: Store, base: str, after: Store, head: str) -> tuple[str, ...]:
+    """Describe the files with versions that two commits have otherwise; equal folders are not looked into."""
     trees = before.tree_of(base), after.tree_of(head)
-    paths = [*_differing(before, trees[0], after, trees[1])]
-    return _told(paths, partial(_committed, before, trees[0]), partial(_committed, after, trees[1]))
-
-
-def _differing(before: Store, base: str, after: Store, head: str) -> Iterator[str]:
-    """Yield the paths of files with versions that two commits have otherwise; equal folders are not looked into."""
-    folders = [("", base, head)]
+    paths = []
+    folders = [("", *trees)]
     # those that are appended meanwhile too
     for prefix, own, other in islice(folders, MOST_FOLDERS):
-        left, right = _tree(before, own), _tree(after, other)
+        left, right = (store.tree(tree) if tree else {} for store, tree in ((before, own), (after, other)))
         for name in sorted({*left, *right}):
             pair = left.get(name), right.get(name)
-            trees = ["" if entry is None or entry.kind != "tree" else entry.id for entry in pair]
             if pair[0] is not None and pair[1] is not None and pair[0].id == pair[1].id:
                 continue
-            if any(trees) and prefix.count("/") < MOST_LEVELS:
-                folders.append((f"{prefix}{name}/", trees[0], trees[1]))
+            inner = ["" if entry is None or entry.kind != "tree" else entry.id for entry in pair]
+            if any(inner) and prefix.count("/") < MOST_LEVELS:
+                folders.append((f"{prefix}{name}/", inner[0], inner[1]))
             if any(entry is not None and entry.kind == "file" for entry in pair) and _reader(f"{prefix}{name}"):
-                yield f"{prefix}{name}"
+                paths.append(f"{prefix}{name}")
+    return _described(paths, partial(_committed, before, trees[0]), partial(_committed, after, trees[1]))
 
 
 def loaded(before: Iterable[str], now: Iterable[str], beside: tuple[str, ...]) -> tuple[str, ...]:
@@ -133,21 +135,14 @@ def loaded(before: Iterable[str], now: Iterable[str], beside: tuple[str, ...]) -
     Args:
         before: the packages of the other run, each as `name version`; none if it told none.
     """
-    old, new = (dict(text.split(" ", 1) for text in sorted(texts) if " " in text) for texts in (before, now))
-    if not old or not new:
+    left, right = (
+        {name: {version} for name, _, version in (text.partition(" ") for text in sorted(texts)) if version}
+        for texts in (before, now)
+    )
+    if not left or not right:
         return beside
-    names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
-    changed = {name: _change(name, _one(old.get(name)), _one(new.get(name))) for name in names}
-    own = {name: text for name, text in changed.items() if not any(text in other for other in beside)}
+    own = {name: text for name, text in _compared(left, right).items() if not any(text in other for other in beside)}
     return (*beside, _text("loaded by the program", own, Counter())) if own else beside
-
-
-def _one(version: str | None) -> set[str] | None:
-    return None if version is None else {version}
-
-
-def _tree(objects: Store, tree_id: str) -> Mapping[str, Entry]:
-    return objects.tree(tree_id) if tree_id else {}
 
 
 def _committed(objects: Store, tree: str, path: str) -> bytes | None:
@@ -162,7 +157,7 @@ def _on_disk(place: Path) -> bytes | None:
         return files.content(stream, place.name, most_bytes=MOST_BYTES)
 
 
-def _told(paths: list[str], before: _Read, after: _Read) -> tuple[str, ...]:
+def _described(paths: list[str], before: _Read, after: _Read) -> tuple[str, ...]:
     """Describe what changed in files, those nearest to the top first; the last text counts those that are left out."""
     paths = sorted(paths, key=lambda path: (path.count("/"), path))
     by_path: dict[str, dict[str, str] | None] = dict.fromkeys(paths)
@@ -172,7 +167,7 @@ def _told(paths: list[str], before: _Read, after: _Read) -> tuple[str, ...]:
     counts = Counter(name for own in by_path.values() for name in own or ())
     texts = [_text(path, own, counts) for path, own in by_path.items() if own is None or own]
     left = len(texts) - SHOWN_FILES
-    return (*texts[:SHOWN_FILES], *([f"{left} more file{'s' if left > 1 else ''}"] if left > 0 else []))
+    return (*texts[:SHOWN_FILES], *([counted(left, "more file")] if left > 0 else []))
 
 
 def _text(path: str, own: Mapping[str, str] | None, counts: Mapping[str, int]) -> str:
@@ -180,9 +175,8 @@ def _text(path: str, own: Mapping[str, str] | None, counts: Mapping[str, int]) -
     path = cut(path.encode("utf-8", "surrogateescape").decode(errors="replace"), limit=100)
     if own is None:
         return path
-    texts = [own[name] for name in sorted(own, key=lambda name: (-min(counts[name], 2), "→" not in own[name], name))]
-    left = len(texts) - SHOWN_NAMES
-    return f"{path} ({', '.join(texts[:SHOWN_NAMES])}{f' and {left} more' if left > 0 else ''})"
+    names = sorted(own, key=lambda name: (-min(counts[name], 2), "→" not in own[name], name))
+    return f"{path} ({listed([own[name] for name in names], SHOWN_NAMES)})"
 
 
 def _changed(path: str, before: _Read, after: _Read) -> dict[str, str] | None:
@@ -192,24 +186,26 @@ def _changed(path: str, before: _Read, after: _Read) -> dict[str, str] | None:
         old, new = before(path), after(path)
         if old is None or new is None or read is None:
             return {"": "new file" if old is None else "removed"}
-        left, right = read(_lines(old)), read(_lines(new))
+        return _compared(*(_collected(read(_lines(data))) for data in (old, new)))
     except (RaggateError, OSError, ValueError, RecursionError):
         return None
-    names = [name for name in sorted({*left, *right}) if left.get(name) != right.get(name)]
-    return {name: _change(name, left.get(name), right.get(name)) for name in names}
+
+
+def _compared(old: Versions, new: Versions) -> dict[str, str]:
+    names = [name for name in sorted({*old, *new}) if old.get(name) != new.get(name)]
+    return {name: _change(name, old.get(name), new.get(name)) for name in names}
 
 
 def _change(name: str, old: set[str] | None, new: set[str] | None) -> str:
-    before, after = _shown(old or set()), _shown(new or set())
+    # a version may be an address, which may have a password
+    before, after = (
+        " and ".join(sorted(versions)) if len(versions) < 4 and all(map(_VERSION.fullmatch, versions)) else ""
+        for versions in (old or set(), new or set())
+    )
     if old is None or new is None:
         version = f" {after or before}" if after or before else ""
         return f"{name}{version} {'added' if old is None else 'removed'}"
     return f"{name} {before} → {after}" if before and after and before != after else f"{name} changed"
-
-
-def _shown(versions: set[str]) -> str:
-    """Write versions; empty for one that may be an address, which may have a password."""
-    return " and ".join(sorted(versions)) if len(versions) < 4 and all(map(_VERSION.fullmatch, versions)) else ""
 
 
 def _lines(data: bytes) -> list[str]:
@@ -219,7 +215,7 @@ def _lines(data: bytes) -> list[str]:
     return lines
 
 
-def _collected(pairs: Iterator[tuple[str, object]]) -> Versions:
+def _collected(pairs: _Pairs) -> Versions:
     versions: Versions = {}
     for name, version in pairs:
         if not _NAME.fullmatch(name):
@@ -228,17 +224,21 @@ def _collected(pairs: Iterator[tuple[str, object]]) -> Versions:
     return versions
 
 
-def _requirement(text: str) -> Iterator[tuple[str, object]]:
-    """Yield name and version of a requirement as pip writes it; nothing for an option."""
-    text = re.split(r"\s#|;|\s--|\\$", text.strip(), maxsplit=1)[0]
-    if found := _REQUIREMENT.fullmatch(text.strip()):
-        version = found[2].strip()
-        exact = version.removeprefix("===").removeprefix("==").strip()
-        yield re.sub(r"[-_.]+", "-", found[1]).lower(), version if set(exact) & set(",<>=~!") else exact
+def _requirements(lines: Iterable[object]) -> _Pairs:
+    """Yield name and version of requirements as pip writes them; nothing for an option."""
+    for line in lines:
+        text = re.split(r"\s#|;|\s--|\\$", line.strip(), maxsplit=1)[0] if isinstance(line, str) else ""
+        if found := _REQUIREMENT.fullmatch(text.strip()):
+            version = found[2].strip()
+            exact = version.removeprefix("===").removeprefix("==").strip()
+            yield re.sub(r"[-_.]+", "-", found[1]).lower(), version if set(exact) & set(",<>=~!") else exact
 
 
-def _pip(lines: list[str]) -> Versions:
-    return _collected(chain.from_iterable(map(_requirement, lines)))
+def _tables(tables: Iterable[object], *kinds: str) -> _Pairs:
+    """Yield name and version of tables of dependencies, as Cargo, npm and Poetry write them."""
+    for table, kind in product(tables, kinds):
+        for name, version in fields(fields(table).get(kind)).items():
+            yield name, version if isinstance(version, str) else fields(version).get("version", str(version))
 
 
 def _toml(lines: list[str]) -> dict[str, Any]:
@@ -247,68 +247,46 @@ def _toml(lines: list[str]) -> dict[str, Any]:
     return tomllib.loads("\n".join(lines))
 
 
-def _lock(lines: list[str]) -> Versions:
-    packages = _toml(lines).get("package")
-    rows = map(fields, packages if isinstance(packages, list) else [])
-    return _collected((str(row.get("name")), row.get("version", "")) for row in rows)
-
-
-def _pyproject(lines: list[str]) -> Versions:
-    document = _toml(lines)
-    project, poetry = fields(document.get("project")), fields(fields(document.get("tool")).get("poetry"))
-    groups = [
-        *fields(project.get("optional-dependencies")).values(),
-        *fields(document.get("dependency-groups")).values(),
-    ]
-    texts = [text for own in (project.get("dependencies"), *groups) if isinstance(own, list) for text in own]
-    tables = [poetry, *map(fields, fields(poetry.get("group")).values())]
-    python = [("python", project["requires-python"])] if "requires-python" in project else []
-    return _collected(
-        chain(
-            python,
-            *(_requirement(text) for text in texts if isinstance(text, str)),
-            *(_table(own.get(key)) for own in tables for key in ("dependencies", "dev-dependencies")),
-        )
-    )
-
-
-def _table(table: object) -> Iterator[tuple[str, object]]:
-    """Yield name and version of a table of dependencies, as Cargo, npm and Poetry write it."""
-    for name, version in fields(table).items():
-        yield name, version if isinstance(version, str) else fields(version).get("version", str(version))
-
-
-def _cargo(lines: list[str]) -> Versions:
-    document = _toml(lines)
-    kinds = ("dependencies", "dev-dependencies", "build-dependencies")
-    tables = [document, fields(document.get("workspace")), *map(fields, fields(document.get("target")).values())]
-    return _collected(chain.from_iterable(_table(own.get(kind)) for own in tables for kind in kinds))
-
-
-def _npm(lines: list[str]) -> Versions:
-    document = _json(lines)
-    kinds = ("dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
-    return _collected(chain.from_iterable(_table(document.get(kind)) for kind in kinds))
-
-
-def _npm_lock(lines: list[str]) -> Versions:
-    document = _json(lines)
-    packages = fields(document.get("packages"))
-    inner = ((place.rpartition("node_modules/")[2], fields(own)) for place, own in packages.items() if place)
-    return _collected(
-        chain(_table(document.get("dependencies")), ((name, own.get("version", "")) for name, own in inner))
-    )
-
-
 def _json(lines: list[str]) -> dict[str, Any]:
     return parse_object("\n".join(lines).encode(), "it")
 
 
-def _go(lines: list[str]) -> Versions:
-    return _collected(_of_go(lines))
+def _lock(lines: list[str]) -> _Pairs:
+    packages = _toml(lines).get("package")
+    for row in map(fields, packages if isinstance(packages, list) else []):
+        yield str(row.get("name")), row.get("version", "")
 
 
-def _of_go(lines: list[str]) -> Iterator[tuple[str, object]]:
+def _pyproject(lines: list[str]) -> _Pairs:
+    document = _toml(lines)
+    project, poetry = fields(document.get("project")), fields(fields(document.get("tool")).get("poetry"))
+    if "requires-python" in project:
+        yield "python", project["requires-python"]
+    optional, groups = fields(project.get("optional-dependencies")), fields(document.get("dependency-groups"))
+    for texts in (project.get("dependencies"), *optional.values(), *groups.values()):
+        yield from _requirements(texts if isinstance(texts, list) else [])
+    yield from _tables([poetry, *fields(poetry.get("group")).values()], "dependencies", "dev-dependencies")
+
+
+def _cargo(lines: list[str]) -> _Pairs:
+    document = _toml(lines)
+    tables = [document, document.get("workspace"), *fields(document.get("target")).values()]
+    return _tables(tables, "dependencies", "dev-dependencies", "build-dependencies")
+
+
+def _npm(lines: list[str]) -> _Pairs:
+    return _tables([_json(lines)], "dependencies", "devDependencies", "optionalDependencies", "peerDependencies")
+
+
+def _npm_lock(lines: list[str]) -> _Pairs:
+    document = _json(lines)
+    yield from _tables([document], "dependencies")
+    for place, own in fields(document.get("packages")).items():
+        if place:
+            yield place.rpartition("node_modules/")[2], fields(own).get("version", "")
+
+
+def _go(lines: list[str]) -> _Pairs:
     block = ""
     for line in lines:
         words = line.partition("//")[0].split()
@@ -326,11 +304,7 @@ def _of_go(lines: list[str]) -> Iterator[tuple[str, object]]:
                 yield rest[0], " ".join(rest[1:])
 
 
-def _docker(lines: list[str]) -> Versions:
-    return _collected(_of_docker(lines))
-
-
-def _of_docker(lines: list[str]) -> Iterator[tuple[str, object]]:
+def _docker(lines: list[str]) -> _Pairs:
     stages: set[str] = set()
     for found in filter(None, map(_FROM.match, lines)):
         image, _, digest = found[1].partition("@")
@@ -340,7 +314,7 @@ def _of_docker(lines: list[str]) -> Iterator[tuple[str, object]]:
         stages |= {found[2].lower()} if found[2] else set()
 
 
-_READERS: Mapping[str, Callable[[list[str]], Versions]] = {
+_READERS: Mapping[str, _Reader] = {
     **dict.fromkeys(("uv.lock", "poetry.lock", "pdm.lock", "Cargo.lock"), _lock),
     **dict.fromkeys(("package-lock.json", "npm-shrinkwrap.json"), _npm_lock),
     **dict.fromkeys(("Dockerfile", "Containerfile"), _docker),
@@ -353,8 +327,8 @@ _PIP = re.compile(r"(?:.*/)?(?:[^/]*(?:requirements|constraints)[^/]*|requiremen
 _DOCKER = re.compile(r"(?:.*/)?(?:Dockerfile\.[^/]+|[^/]+\.[Dd]ockerfile)")
 
 
-def _reader(path: str) -> Callable[[list[str]], Versions] | None:
+def _reader(path: str) -> _Reader | None:
     """Return what reads the versions of a file, by its name; None for any other file."""
     if _PIP.fullmatch(path):
-        return _pip
+        return _requirements
     return _docker if _DOCKER.fullmatch(path) else _READERS.get(path.rpartition("/")[2])

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol
+from typing import TYPE_CHECKING, BinaryIO
 
 from msgspec import Struct
 
@@ -28,51 +28,6 @@ _NO_REPOSITORY = "Run raggate in a clone with these files committed, or leave ou
 _FETCH = "Fetch it first, for example `git fetch --depth=1 origin main`."
 
 
-class Source(Protocol):
-    """Files by path relative to the configuration's directory."""
-
-    def read(self, path: str) -> bytes:
-        """Read a file; a `FileNotFoundError` says that it is not there."""
-
-    def lines(self, path: str) -> Iterator[bytes]:
-        """Read a file line by line, each with its end. What `read` raises comes before the first of them."""
-
-    def directory(self, path: str) -> Path:
-        """Return a directory on disk with the content of `path`; it may not exist when `path` does not."""
-
-    def names(self, path: str) -> Mapping[str, bool]:
-        """Return what stands directly in a directory, by name: whether it is a directory. A link is none.
-
-        Empty for what is no directory.
-        """
-
-    def identity(self, path: str) -> str | None:
-        """Name what stands at a path, file or directory, by its content, as git does; None for nothing, and on disk."""
-
-    def describe(self, path: str) -> str:
-        """Name a file for reports, by its path from the configuration."""
-
-    def place(self, path: str) -> str:
-        """Name a file for errors, by its path from where people are, so that they can open it."""
-
-    def link_out(self, path: str) -> str | None:
-        """Name a link at or below a path that may lead to elsewhere; None for none, and on disk."""
-
-    def repositories(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Name the folders at or below these paths that are repositories of their own in the working tree."""
-
-    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
-        """Name the files at or below these paths that the working tree has otherwise."""
-
-    @property
-    def commit(self) -> str | None:
-        """The full id of the commit; None for the working tree."""
-
-    @property
-    def prefix(self) -> str:
-        """The directory that paths are relative to, in the repository: nothing, or a path that ends in `/`."""
-
-
 class Remote(Struct, frozen=True, kw_only=True):
     """Where a job of a server has its commits.
 
@@ -87,9 +42,9 @@ class Remote(Struct, frozen=True, kw_only=True):
 
 
 class WorkTree(Struct, frozen=True):
-    """The files as they are on disk. A `confined` one names files as a commit of it would: through no link.
+    """The files as they are on disk; see `Commit`, whose questions about a commit have no answer here.
 
-    `folder` is what errors call the directory.
+    A `confined` one names files as a commit of it would: through no link. `folder` is what errors call the directory.
     """
 
     root: Path
@@ -109,9 +64,8 @@ class WorkTree(Struct, frozen=True):
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
-        place = self._at(path)
         try:
-            with opened(place, name=Path(self.place(path))) as stream:
+            with opened(self._at(path), name=Path(self.place(path))) as stream:
                 yield stream
         except (IsADirectoryError, NotADirectoryError) as error:
             raise FileNotFoundError(path) from error
@@ -136,6 +90,16 @@ class WorkTree(Struct, frozen=True):
         del paths
         return ()
 
+    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
+        del paths
+        return ()
+
+    def describe(self, path: str) -> str:
+        return path
+
+    def place(self, path: str) -> str:
+        return below(self.folder, path)
+
     def _at(self, path: str) -> Path:
         target = self.root / path
         try:
@@ -145,28 +109,17 @@ class WorkTree(Struct, frozen=True):
                 raise UsageError(f"{self.place(path)}: {error.strerror}") from None
         if self.confined and not target.resolve().is_relative_to(self.root.resolve()):
             raise UsageError(f"{self.place(path)}: leads out of {self.root.name or 'the repository'}")
-        if self.confined and any(step.is_symlink() for step in self._steps(path)):
+        parts = Path(os.path.normpath(path)).parts
+        if self.confined and any(self.root.joinpath(*parts[:size]).is_symlink() for size in range(1, len(parts) + 1)):
             # once it is merged, every run would end so
             raise UsageError(
                 f"{self.place(path)}: a symbolic link, which raggate does not follow", hint="Name the file itself."
             )
         return target
 
-    def _steps(self, path: str) -> Iterator[Path]:
-        step = self.root
-        for part in Path(os.path.normpath(path)).parts:
-            step /= part
-            yield step
 
-    def describe(self, path: str) -> str:
-        return path
-
-    def place(self, path: str) -> str:
-        return below(self.folder, path)
-
-    def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
-        del paths
-        return ()
+Source = WorkTree | Commit
+"""Files by path relative to the configuration's directory."""
 
 
 @contextmanager

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 
 from msgspec import Struct
@@ -85,21 +85,22 @@ def find(
         # paths of run directories are handed on one a line
         hidden = OfTheChange if unseen in added else UsageError
         raise hidden(f"{quoted(unseen)}: expected a path of printable characters", hint="Rename it.")
-    suites = tuple(
-        SuiteFile(config=config, suite=_name(config, against, remote), matched=matched)
-        for config, matched in configs.items()
-    )
+    suites = []
+    for config, matched in configs.items():
+        path = Path(config).absolute()
+        name = name_of_unusable(path.parent, path.name, against=against, remote=remote)
+        suites.append(SuiteFile(config=config, suite=name or config, matched=matched))
     _check_names(suites)
     if against is not None:
         _check_merged(tuple(configs), (*among, *([merged] if merged is not None else [])), remote)
-    return suites
+    return tuple(suites)
 
 
 def _check_merged(configs: Sequence[str], among: Sequence[str | None], remote: sources.Remote | None) -> None:
     """Refuse names that the change gives to two suites: after its merge nobody could tell these apart."""
     for revision in among:
-        named = ((config, Path(config)) for config in configs)
-        names = {config: at(path.absolute().parent, path.name, revision, remote) for config, path in named}
+        paths = {config: Path(config).absolute() for config in configs}
+        names = {config: _at(path.parent, path.name, revision, remote) for config, path in paths.items()}
         try:
             _check_names([SuiteFile(config=config, suite=name or config) for config, name in names.items()])
         except UsageError as error:
@@ -131,8 +132,8 @@ def _matching(
         base: sources.Source | None = None
         for revision in revisions:
             source = stack.enter_context(sources.at(root, revision, remote))
-            inner = _below(source, wanted, _Folders(source, base if revision is not None else None))
-            listed = {**dict.fromkeys(inner, base is not None), **listed}
+            opens = (lambda _: True) if base is None or revision is None else _opened(source, base)
+            listed = {**dict.fromkeys(_below(source, wanted, opens), base is not None), **listed}
             base = base or source
     if not listed:
         named = " or ".join("here" if revision is None else f"at {quoted(revision)}" for revision in revisions)
@@ -141,28 +142,27 @@ def _matching(
     return {posixpath.join(top, below): listed[below] for below in sorted(listed)}
 
 
-class _Folders:
-    """Which directories of a revision are looked into: of a change, those that its base does not list as well."""
+def _opened(source: sources.Source, base: sources.Source) -> Callable[[str], bool]:
+    """Return what says which directories of a change are looked into: those that its base does not list as well."""
+    count = 0
 
-    def __init__(self, source: sources.Source, base: sources.Source | None) -> None:
-        self._source, self._base = source, base
-        self._count = 0
-
-    def opens(self, path: str) -> bool:
-        if self._base is None:
-            return True
-        if self._source.identity(path) == self._base.identity(path):
-            return False
-        self._count += 1
-        if self._count > MOST_FOLDERS:
+    def opens(path: str) -> bool:
+        nonlocal count
+        differs = source.identity(path) != base.identity(path)
+        count += differs
+        if count > MOST_FOLDERS:
             raise OfTheChange(
                 f"a pattern fits more than {MOST_FOLDERS} directories that the change edits",
                 hint="Name the configurations one by one, or split the change.",
             )
-        return True
+        return differs
+
+    return opens
 
 
-def _below(source: sources.Source, wanted: Sequence[str], folders: _Folders, folder: str = ".") -> Iterator[str]:
+def _below(
+    source: sources.Source, wanted: Sequence[str], opens: Callable[[str], bool], folder: str = "."
+) -> Iterator[str]:
     """Yield the files below a folder whose path fits, name by name."""
     pattern, *others = wanted
     for name, is_folder in source.names(folder).items():
@@ -171,8 +171,8 @@ def _below(source: sources.Source, wanted: Sequence[str], folders: _Folders, fol
         path = posixpath.normpath(posixpath.join(folder, name))
         if not others:
             yield path
-        elif folders.opens(path):
-            yield from _below(source, others, folders, path)
+        elif opens(path):
+            yield from _below(source, others, opens, path)
 
 
 def _fits(name: str, pattern: str) -> bool:
@@ -182,16 +182,11 @@ def _fits(name: str, pattern: str) -> bool:
     return re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), name, re.DOTALL) is not None
 
 
-def _name(config: str, against: str | None, remote: sources.Remote | None) -> str:
-    path = Path(config)
-    return name_of_unusable(path.absolute().parent, path.name, against=against, remote=remote) or config
-
-
 def _check_names(suites: Sequence[SuiteFile]) -> None:
     # some file systems take names that differ by case for one
-    by_name: Mapping[str, list[SuiteFile]] = {suite.suite.casefold(): [] for suite in suites}
+    by_name: dict[str, list[SuiteFile]] = {}
     for suite in suites:
-        by_name[suite.suite.casefold()].append(suite)
+        by_name.setdefault(suite.suite.casefold(), []).append(suite)
     doubled = [
         f"suite {quoted(alike[0].suite)} is named by {len(alike)} configurations: "
         f"{', '.join(quoted(suite.config) for suite in alike[:5])}"
@@ -208,36 +203,16 @@ def name_of_unusable(root: Path, config_name: str, *, against: str | None, remot
     Args:
         against: the revision that is trusted; where that has no name, the working tree's counts. None for none.
     """
-    return (at(root, config_name, against, remote) if against else None) or _in(
-        sources.WorkTree(root, confined=True), config_name
-    )
+    return (against and _at(root, config_name, against, remote)) or _at(root, config_name, None, remote)
 
 
-def at(root: Path, config_name: str, revision: str | None, remote: sources.Remote | None) -> str | None:
+def _at(root: Path, config_name: str, revision: str | None, remote: sources.Remote | None) -> str | None:
     """Find that name at one revision alone; None for the working tree."""
-    if revision is None:
-        return _in(sources.WorkTree(root, confined=True), config_name)
+    confined = nullcontext(sources.WorkTree(root, confined=True))
     try:
-        with sources.at(root, revision, remote) as source:
-            return _in(source, config_name)
-    except (RaggateError, OSError):
+        with confined if revision is None else sources.at(root, revision, remote) as source:
+            value = yamlio.parse(source.read(config_name), "").value
+        name = value.get("suite", Config.model_fields["suite"].default) if isinstance(value, dict) else None
+        return _NAME.validate_python(name)
+    except (RaggateError, OSError, ValidationError):
         return None
-
-
-def _in(source: sources.Source, config_name: str) -> str | None:
-    try:
-        content = source.read(config_name)
-    except (RaggateError, OSError):
-        return None
-    try:
-        return _NAME.validate_python(_named(content))
-    except ValidationError:
-        return None
-
-
-def _named(content: bytes) -> object:
-    try:
-        value = yamlio.parse(content, "").value
-    except UsageError:
-        return None
-    return value.get("suite", Config.model_fields["suite"].default) if isinstance(value, dict) else None
