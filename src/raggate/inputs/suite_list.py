@@ -87,9 +87,9 @@ def find(
         raise hidden(f"{quoted(unseen)}: expected a path of printable characters", hint="Rename it.")
     suites = []
     for config, matched in configs.items():
-        path = Path(config).absolute()
-        name = name_of_unusable(path.parent, path.name, against=against, remote=remote)
-        suites.append(SuiteFile(config=config, suite=name or config, matched=matched))
+        place = Path(config).absolute()
+        suite = name_of_unusable(place.parent, place.name, against=against, remote=remote)
+        suites.append(SuiteFile(config=config, suite=suite or config, matched=matched))
     _check_names(suites)
     if against is not None:
         _check_merged(tuple(configs), (*among, *([merged] if merged is not None else [])), remote)

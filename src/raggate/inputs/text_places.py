@@ -7,9 +7,9 @@ that several sections hold has no place.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache, cached_property, lru_cache
-from itertools import accumulate, islice
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -38,42 +38,43 @@ Finder = Callable[[str | None, str, str, str], str | None]
 them, or None."""
 
 
-class _Words(NamedTuple):
+class RunningText(NamedTuple):
     """The words of a note in one string, each between blanks, and where each heading begins in it."""
 
     running: str
     headings: Sequence[int]
 
     @classmethod
-    def of(cls, lines: Iterable[str], headings: Sequence[Heading]) -> _Words:
+    def of(cls, lines: Iterable[str], headings: Iterable[int]) -> RunningText:
+        """Index lines; `headings` are the numbers of those that are headings."""
         by_line = [" ".join(words(line)) for line in lines]
         # a line without words takes no room
         begins = [*accumulate((len(line) + 1 if line else 0 for line in by_line), initial=1)]
-        return cls(f" {' '.join(filter(None, by_line))} ", [begins[heading.line] for heading in headings])
+        return cls(f" {' '.join(filter(None, by_line))} ", [begins[line] for line in headings])
 
     def places(self, text: str) -> list[tuple[int, int]]:
         """Return where a text stands: of a few words whole, of many also if the first or last one is cut."""
         given = words(text)
-        wanted = " ".join(given)
-        if not wanted:
-            return []
         whole = len(given) < SHORT
-        found = islice(_occurrences(self.running, f" {wanted} " if whole else wanted), MOST_PLACES + 1)
-        return [(place + whole, place + whole + len(wanted)) for place in found]
+        wanted = f" {' '.join(given)} " if whole else " ".join(given)
+        found: list[tuple[int, int]] = []
+        place = self.running.find(wanted) if given else -1
+        while place >= 0 and len(found) <= MOST_PLACES:
+            found.append((place + whole, place + len(wanted) - whole))
+            place = self.running.find(wanted, place + 1)
+        return found
 
-
-def _occurrences(text: str, wanted: str) -> Iterator[int]:
-    place = text.find(wanted)
-    while place >= 0:
-        yield place
-        place = text.find(wanted, place + 1)
+    def sections(self, begin: int, end: int) -> range:
+        """Return which sections a place lies in, from 1; 0 is what stands above the first heading."""
+        return range(bisect_right(self.headings, begin), bisect_left(self.headings, end) + 1)
 
 
 class NotePlaces:
-    """One note, to look texts up in. Indexed at the first look; one that is too long holds nothing."""
+    """One note, to look texts up in. One that is too long holds nothing."""
 
     def __init__(self, text: str) -> None:
-        self._text = text if len(text) <= MAX_NOTE_CHARACTERS else ""
+        self._lines = lines_of(text if len(text) <= MAX_NOTE_CHARACTERS else "")
+        self._outline = outline(text if len(text) <= MAX_NOTE_CHARACTERS else "")
 
     def headings(self, text: str) -> set[Heading] | None:
         """Return the headings of the sections that hold a text; None for more than `MOST_PLACES` places.
@@ -90,26 +91,20 @@ class NotePlaces:
             return None
         return {self._section(source, begin, end) for begin, end in places}
 
-    def _section(self, source: _Words, begin: int, end: int) -> Heading:
-        first, last = bisect_right(source.headings, begin), bisect_left(source.headings, end)
-        if first == last:
-            return self._outline[first - 1] if first else _NOWHERE
-        inner = source.headings[first:last]
-        sizes = [upper - lower for lower, upper in zip([begin, *inner], [*inner, end], strict=True)]
-        largest = first - 1 + sizes.index(max(sizes))
-        return self._outline[largest] if largest >= 0 else _NOWHERE
+    def _section(self, source: RunningText, begin: int, end: int) -> Heading:
+        sections = source.sections(begin, end)
+        ends = [*source.headings[sections[0] : sections[-1]], end]
+        sizes = [upper - lower for lower, upper in pairwise([begin, *ends])]
+        largest = sections[sizes.index(max(sizes))]
+        return self._outline[largest - 1] if largest else _NOWHERE
 
     @cached_property
-    def _outline(self) -> Sequence[Heading]:
-        return outline(self._text)
+    def _source(self) -> RunningText:
+        return RunningText.of(self._lines, (heading.line for heading in self._outline))
 
     @cached_property
-    def _source(self) -> _Words:
-        return _Words.of(lines_of(self._text), self._outline)
-
-    @cached_property
-    def _bare(self) -> _Words:
-        return _Words.of(map(bare, lines_of(self._text)), self._outline)
+    def _bare(self) -> RunningText:
+        return RunningText.of(map(bare, self._lines), (heading.line for heading in self._outline))
 
 
 _NOWHERE = Heading(0, (), ())

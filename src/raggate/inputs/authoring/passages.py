@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 import re
-from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise, takewhile
 from typing import NamedTuple
 
 from raggate.base.errors import UsageError
@@ -18,6 +17,7 @@ from raggate.base.headings import Elements, closest, elements, fold, is_path, wi
 from raggate.base.quote import enumerated, nearest, quoted
 from raggate.inputs import headings
 from raggate.inputs.notes import bare, has_text, words
+from raggate.inputs.text_places import MOST_PLACES, RunningText
 from raggate.models.golden import Golden, Support, Vault
 from raggate.models.run import CUT, Chunk
 
@@ -28,6 +28,7 @@ _LONGEST_LINE = 2_000
 _LINE_MARK = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?")
 _SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+")
 _MARKUP = frozenset("`*_[]<>|&\\~#$")
+_Note = tuple[str, str]
 _SATURATION = 1.2  # how soon a word that stands there again says little more
 
 
@@ -65,10 +66,10 @@ def passages(vault: Vault) -> tuple[Passage, ...]:
 
 
 def _of_note(vault: str, rel_path: str, text: str) -> Iterator[Passage]:
-    lines = headings.lines_of(text)
-    body = _body(text)
-    starts = {begin: path for begin, path in heading_starts(text, rel_path).items() if begin >= body}
-    places = [*([] if body in starts else [body]), *sorted(starts), len(lines)]
+    lines, starts = headings.lines_of(text), heading_starts(text)
+    front_matter = headings.front_matter_of(text)
+    body = len(headings.lines_of(front_matter)) + 2 if front_matter else 0
+    places = [*([] if body in starts else [body]), *starts, len(lines)]
     for begin, end in pairwise(places):
         # what stands before the first heading has none of its own
         path = starts.get(begin, ())
@@ -77,23 +78,9 @@ def _of_note(vault: str, rel_path: str, text: str) -> Iterator[Passage]:
             yield Passage(vault, rel_path, path, begin + 1, own)
 
 
-def _body(text: str) -> int:
-    """Return the first line, from 0, behind the front matter."""
-    front_matter = headings.front_matter_of(text)
-    return len(headings.lines_of(front_matter)) + 2 if front_matter else 0
-
-
-def heading_starts(text: str, rel_path: str) -> dict[int, Elements]:
-    """Return the headings with text below them, by line from 0, each with its path as it is rendered."""
-    rendered = frozenset(headings.headings_with_text(text))
-    lines = headings.lines_of(text)
-    starts: dict[int, Elements] = {}
-    for section in sorted(headings.sections(text, rel_path)):
-        # a file's name, and a title that what stands before it is filed under, are no lines of the note
-        named = section.begin > 0 or (section.levels and lines[0].lstrip().startswith("#"))
-        if named and (section.path in rendered or section.begin not in starts):
-            starts[section.begin] = section.path
-    return starts
+def heading_starts(text: str) -> dict[int, Elements]:
+    """Return the headings of a note by line, from 0, each with its path."""
+    return {heading.line: heading.path for heading in headings.outline(text)}
 
 
 def snippet_of(question: str, text: str) -> str:
@@ -161,10 +148,6 @@ class WordSearch:
         return math.log(1 + len(self._passages) / len(self._holding[word]))
 
 
-MOST_PLACES = 20
-"""Places of one text that are looked at: it is nobody's own long before."""
-
-
 class Stand(NamedTuple):
     """A place that a text stands in: a note, and the headings that enclose all of it; none for the whole note."""
 
@@ -173,21 +156,15 @@ class Stand(NamedTuple):
     path: Elements
 
 
-class _NoteText(NamedTuple):
-    """A note as its words in a row, between blanks; at which letter each begins, and the headings it is under."""
-
-    running: str
-    begins: list[int]
-    paths: list[Elements]
-
-
 class TextIndex:
     """The words of a vault, to find texts in."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
-        self._notes = {note: _read(text, note[1]) for note, text in vault.texts.items()}
-        self._holding: dict[str, set[tuple[str, str]]] = {}
+        self._starts = {key: heading_starts(text) for key, text in vault.texts.items()}
+        lines = ((key, map(bare, headings.lines_of(text))) for key, text in vault.texts.items())
+        self._notes = {key: RunningText.of(its, self._starts[key]) for key, its in lines}
+        self._holding: dict[str, set[_Note]] = {}
         for key, note in self._notes.items():
             for word in set(note.running.split()):
                 self._holding.setdefault(word, set()).add(key)
@@ -195,20 +172,17 @@ class TextIndex:
     def stands(self, text: str) -> tuple[Stand, ...]:
         """Return the places that a text stands in, each once, in the order of the vault; none for one without words."""
         places: dict[Stand, None] = {}
-        for variant in dict.fromkeys((tuple(words(text)), tuple(words(bare(text))))):
-            for key in self._candidates(variant):
-                for path in _places(self._notes[key], " ".join(variant)):
-                    places[Stand(*key, path)] = None
+        for variant in dict.fromkeys((text, bare(text))):
+            holding = [self._holding.get(word, set()) for word in words(variant)]
+            common = set[_Note]().union(*holding[:1]).intersection(*holding)
+            for key in filter(common.__contains__, self._notes):
+                paths = [(), *self._starts[key].values()]
+                for begin, end in self._notes[key].places(variant):
+                    inside = self._notes[key].sections(begin, end)
+                    places[Stand(*key, _common(paths[inside.start : inside.stop]))] = None
                     if len(places) == MOST_PLACES:
                         return tuple(places)
         return tuple(places)
-
-    def _candidates(self, wanted: tuple[str, ...]) -> list[tuple[str, str]]:
-        if not wanted:
-            return []
-        sets = sorted((self._holding.get(word, set()) for word in set(wanted)), key=len)
-        common = set.intersection(*sets)
-        return [key for key in self._notes if key in common]
 
     def within(self, stand: Stand, text: str) -> list[Stand]:
         """Return the places of a text at or below another; that one where they are too many to tell."""
@@ -219,8 +193,7 @@ class TextIndex:
 
     def is_twice(self, stand: Stand) -> bool:
         """Return whether the note has the heading path of a place more than once, so that naming it names both."""
-        starts = heading_starts(self.text(stand), stand.rel_path)
-        return list(starts.values()).count(stand.path) > 1
+        return [*self._starts[stand.vault, stand.rel_path].values()].count(stand.path) > 1
 
     def support(self, stand: Stand) -> Support:
         """Make the gold support that names a place."""
@@ -231,40 +204,10 @@ class TextIndex:
         return self._vault.texts[stand.vault, stand.rel_path]
 
 
-def _read(text: str, rel_path: str) -> _NoteText:
-    starts = heading_starts(text, rel_path)
-    path: Elements = ()
-    every: list[str] = []
-    paths: list[Elements] = []
-    for number, line in enumerate(headings.lines_of(text)):
-        path = starts.get(number, path)
-        own = words(bare(line))
-        every += own
-        paths += [path] * len(own)
-    # a blank before each word and one at the end
-    begins = [1, *(1 + end for end in accumulate(len(word) + 1 for word in every))]
-    return _NoteText(f" {' '.join(every)} ", begins[:-1], paths)
-
-
-def _places(note: _NoteText, wanted: str) -> Iterator[Elements]:
-    """Yield for each place of some words in a row the headings that enclose it."""
-    place = note.running.find(f" {wanted} ")
-    while place >= 0:
-        first = bisect_right(note.begins, place + 1) - 1
-        last = bisect_right(note.begins, place + len(wanted)) - 1
-        yield _common(note.paths[first : last + 1])
-        place = note.running.find(f" {wanted} ", place + 1)
-
-
 def _common(paths: list[Elements]) -> Elements:
-    shortest, longest = min(paths), max(paths)
-    size = next(
-        (depth for depth, title in enumerate(shortest) if longest[depth : depth + 1] != (title,)), len(shortest)
-    )
-    return shortest[:size]
-
-
-_Note = tuple[str, str]
+    """Return the headings that some paths begin with alike."""
+    same = takewhile(lambda titles: titles[0] == titles[1], zip(min(paths), max(paths), strict=False))
+    return tuple(title for title, _ in same)
 
 
 def of_chunk(chunk: Chunk, among: Iterable[Passage], vault: Vault) -> Passage | None:
@@ -290,7 +233,7 @@ def _without_text(chunk: Chunk, vault: Vault) -> list[Passage]:
     return [
         Passage(name, chunk.rel_path, path, line + 1, "")
         for name, _ in vault.notes_at(chunk.rel_path, (chunk.vault,) if chunk.vault else ())
-        for line, path in heading_starts(vault.texts[name, chunk.rel_path], chunk.rel_path).items()
+        for line, path in heading_starts(vault.texts[name, chunk.rel_path]).items()
     ]
 
 
@@ -303,7 +246,7 @@ def whole_note(chunk: Chunk, vault: Vault) -> Passage | None:
 def of_anchor(anchor: str, vault: Vault) -> Support:
     """Read `note`, `note#heading` or `vault/note#heading`, where the heading may be a path, or the end of one."""
     note, heading = _note(anchor, vault)
-    paths = list(dict.fromkeys(heading_starts(vault.texts[note], note[1]).values())) if heading else []
+    paths = list(dict.fromkeys(heading_starts(vault.texts[note]).values())) if heading else []
     return support_of(vault, *note, _only(heading, paths, note[1]) if heading else ())
 
 

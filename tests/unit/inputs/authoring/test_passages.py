@@ -149,7 +149,7 @@ def test_anchors(anchor: str, wanted: Support) -> None:
 def test_a_first_heading_without_text_is_named() -> None:
     """A first heading that a section follows at once is a heading of the note, and its file's name is none."""
     text = "# T3\n\n## S3\n\nThe text of it.\n"
-    assert heading_starts(text, "a3.md") == {0: ("T3",), 2: ("T3", "S3")}
+    assert heading_starts(text) == {0: ("T3",), 2: ("T3", "S3")}
 
 
 @each_row(
