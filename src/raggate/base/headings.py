@@ -181,11 +181,6 @@ def covers(gold: str, retrieved: str, same: Same = same_title) -> bool:
     return any(_begins(path, retrieved, same) for path in _with_spaced_marks(gold))
 
 
-def covers_as_written(gold: str, retrieved: str) -> bool:
-    """Whether two headings are equal letter by letter, up to white space and Unicode composition."""
-    return covers(gold, retrieved, eq)
-
-
 def last_headings(path: str) -> frozenset[str]:
     """Return the innermost heading of a path, and what that may be where nobody knows which `>` is a delimiter."""
     paths = map(elements, _with_spaced_marks(path))

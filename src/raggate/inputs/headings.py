@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import combinations, pairwise
+from operator import eq
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -15,7 +16,6 @@ from raggate.base.headings import (
     Same,
     closest,
     covers,
-    covers_as_written,
     elements,
     fold,
     is_end_of,
@@ -49,8 +49,14 @@ LineKind = Literal["", "code", "table"]
 Form = Literal["rendered", "entities", "source"]
 """How a heading is taken: as it is shown; so but with entities and escapes as they are written; or as it is written."""
 
-_Mark = tuple[int, int, Elements, tuple[int, ...]]
-"""A heading: its level, its line, its path, and the levels of that."""
+
+class Heading(NamedTuple):
+    """A heading: its level, its line, from 0, its path, and the levels of that."""
+
+    level: int
+    line: int
+    path: Elements
+    levels: tuple[int, ...]
 
 
 class Section(NamedTuple):
@@ -78,24 +84,16 @@ def sections(text: str, rel_path: str, *, source: bool = False) -> frozenset[Sec
     reads it (a setext heading), because APIs do either; and so are titles, as rendered and as they are written.
     """
     last = len(lines_of(text))
-    titled = _titled(text, ("rendered", "entities", "source") if source else ("rendered", "entities"))
-    result = titled["rendered"] | titled["entities"]
+    forms: tuple[Form, ...] = ("rendered", "entities", "source") if source else ("rendered", "entities")
+    result: set[Section] = set()
+    for start in {0, _skipped(text)}:
+        for marks in _marks(text, start, *forms):
+            result.update(_bounded(marks, last), _before(marks))
     stem = PurePosixPath(rel_path).stem
     capitals = " ".join(word[:1].upper() + word[1:] for word in stem.split())
-    paths = {section.path for section in result}
     # some file all of a note under its name
-    names = {(stem,), (fold(capitals),)} - paths
-    return frozenset(result.union((Section(path, 0, last) for path in names), titled.get("source", ())))
-
-
-def _titled(text: str, forms: Collection[Form]) -> dict[Form, set[Section]]:
-    """Return the sections of a note that have a heading, by each form of it, and what stands before the first one."""
-    result: dict[Form, set[Section]] = {form: set() for form in forms}
-    last = len(lines_of(text))
-    for start in {0, _skipped(text)}:
-        for form, marks in _marks(text, start, *forms):
-            result[form].update(_bounded(marks, last), _before(marks))
-    return result
+    names = {(stem,), (fold(capitals),)} - {section.path for section in result}
+    return frozenset(result.union(Section(path, 0, last) for path in names))
 
 
 def _skipped(text: str) -> int:
@@ -103,14 +101,14 @@ def _skipped(text: str) -> int:
     return front_matter.end() if front_matter else 0
 
 
-def _marks(text: str, start: int, *forms: Form) -> Iterator[tuple[Form, list[_Mark]]]:
+def _marks(text: str, start: int, *forms: Form) -> Iterator[list[Heading]]:
     """Yield the headings of a note that is read from somewhere on, in each form; lines count from the top."""
     # the environment carries the link definitions from the blocks to the headings
     environment: dict[str, Any] = {}
     tokens = _block_parser().parse(text[start:], environment)
     above = len(lines_of(text[:start])) - 1
     for form in forms:
-        yield form, _headings(tokens, environment, above, form)
+        yield _headings(tokens, environment, above, form)
 
 
 def line_of(text: str, heading_path: str | None) -> int:
@@ -118,8 +116,8 @@ def line_of(text: str, heading_path: str | None) -> int:
     if heading_path is None:
         return 1
     wanted = elements(heading_path)
-    ((_, marks),) = _marks(text, _skipped(text), "rendered")
-    lines = closest(lambda same: [line for _, line, path, _ in marks if is_path(wanted, path, same)])
+    headings = outline(text)
+    lines = closest(lambda same: [heading.line for heading in headings if is_path(wanted, heading.path, same)])
     return lines[0] + 1 if lines else 1
 
 
@@ -129,18 +127,10 @@ def front_matter_of(text: str) -> str:
     return "\n".join(lines_of(front_matter[0].rstrip())[1:-1]) if front_matter else ""
 
 
-class Heading(NamedTuple):
-    """A heading as it is rendered: its line, from 0, its path, and the levels of that."""
-
-    line: int
-    path: Elements
-    levels: tuple[int, ...]
-
-
 def outline(text: str) -> list[Heading]:
-    """Return the headings of a note in order, without its front matter."""
-    ((_, marks),) = _marks(text, _skipped(text), "rendered")
-    return [Heading(line, path, levels) for _, line, path, levels in marks]
+    """Return the headings of a note in order, as they are rendered, without its front matter."""
+    (headings,) = _marks(text, _skipped(text), "rendered")
+    return headings
 
 
 def headings_with_text(text: str) -> Iterator[Elements]:
@@ -189,8 +179,8 @@ def _is_rule(line: str) -> bool:
     return "-" in line and not line.strip("|-: \t>")
 
 
-def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, form: Form) -> list[_Mark]:
-    marks: list[_Mark] = []
+def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, form: Form) -> list[Heading]:
+    marks: list[Heading] = []
     stack: list[tuple[int, str]] = []
     for opening, inline in pairwise(tokens):
         if opening.type != "heading_open":
@@ -202,7 +192,7 @@ def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int,
         stack.append((level, _title(inline.content[:MAX_TITLE], environment, form)))
         line = opening.map[0] if opening.map else 0
         levels, path = tuple(zip(*(entry for entry in stack if entry[1]), strict=True)) or ((), ())
-        marks.append((level, line + offset, path, levels))
+        marks.append(Heading(level, line + offset, path, levels))
     return marks
 
 
@@ -212,7 +202,7 @@ def _title(source: str, environment: dict[str, Any], form: Form) -> str:
     return fold(_text(_parser().parseInline(source, environment)[0], raw=form == "entities"))
 
 
-def _bounded(marks: Sequence[_Mark], last: int) -> Iterator[Section]:
+def _bounded(marks: Sequence[Heading], last: int) -> Iterator[Section]:
     """End each section where the next one of its level or above begins."""
     ends = [last] * 7
     for level, line, path, levels in reversed(marks):
@@ -220,11 +210,11 @@ def _bounded(marks: Sequence[_Mark], last: int) -> Iterator[Section]:
         ends[level] = line
 
 
-def _before(marks: Sequence[_Mark]) -> Iterator[Section]:
+def _before(marks: Sequence[Heading]) -> Iterator[Section]:
     """File what stands before the first heading under the title."""
-    titles = [(path, levels) for wanted in (1, 2) for level, _, path, levels in marks if level == wanted]
-    if titles:
-        yield Section(titles[0][0], 0, marks[0][1], titles[0][1])
+    title = next((mark for level in (1, 2) for mark in marks if mark.level == level), None)
+    if title:
+        yield Section(title.path, 0, marks[0].line, title.levels)
 
 
 def _text(token: Token, *, raw: bool) -> str:
@@ -290,8 +280,13 @@ class SectionNames:
 
     def _inside(self, path: str) -> tuple[Section, ...]:
         """The sections that a path names, which hold those below them, or else those below it by their letters."""
-        below = (section for section in self.sections if covers_as_written(path, _as(path, section)))
+        below = (section for section in self.sections if covers(path, _as(path, section), eq))
         return self.named(path) or tuple(below)
+
+    def texts(self, path: str) -> list[str]:
+        """Return the texts of the sections that a path names."""
+        lines = lines_of(self._text)
+        return ["\n".join(lines[begin:end]) for begin, end in {(it.begin, it.end) for it in self.inside(path)}]
 
     def _is_inside(self, gold: str, heading: str) -> bool:
         """Return whether all sections that a path names are those of `gold` or lie in them; so where it names none.
@@ -301,7 +296,7 @@ class SectionNames:
         wanted = self.inside(gold)
         # a note may have one heading very often
         others = set(self.named(heading) or self._named_above(heading)).difference(wanted)
-        return all(any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in others)
+        return all(_lies_in(section, wanted) for section in others)
 
     def may_be_cited(self, gold: str, cited: str) -> bool:
         """Return whether what a text cites can be the section at `gold`, or one in it, by the headings closest to it.
@@ -309,15 +304,14 @@ class SectionNames:
         Texts cite the last headings of a path alone, so several sections may be meant, and one of them is enough.
         """
         wanted = self.inside(gold)
-        meant = closest(lambda same: self._ending(cited, same)) or self._named_above(cited)
-        return not meant or any(
-            outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted for inner in meant
-        )
+        meant = closest(
+            lambda same: [it for it in self._reading_as(cited) if is_end_of(written(it.path), cited, same)]
+        ) or self._named_above(cited)
+        return not meant or any(_lies_in(section, wanted) for section in meant)
 
-    def _ending(self, path: str, same: Same) -> tuple[Section, ...]:
-        """Return the sections whose headings end as a path does."""
-        candidates = {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
-        return tuple(section for section in candidates if is_end_of(written(section.path), path, same))
+    def _reading_as(self, path: str) -> set[Section]:
+        """Return the sections whose own heading reads as the last one of a path."""
+        return {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
 
     def _named_above(self, path: str) -> tuple[Section, ...]:
         """Return the sections that the first headings of a path name, of the longest part of it that names any."""
@@ -347,14 +341,17 @@ class SectionNames:
         )
 
     def _equal(self, path: str, same: Same) -> tuple[Section, ...]:
-        candidates = {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
         equal = tuple(
             section
-            for section in sorted(candidates)
+            for section in sorted(self._reading_as(path))
             if covers(path, _as(path, section), same) and covers(_as(path, section), path, same)
         )
         # what is filed under the file's name is meant where no heading is
         return tuple(section for section in equal if section.levels) or equal
+
+
+def _lies_in(inner: Section, outer: Iterable[Section]) -> bool:
+    return any(section.begin <= inner.begin and inner.end <= section.end for section in outer)
 
 
 def _readings(path: str) -> frozenset[str]:
@@ -399,25 +396,19 @@ def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = No
     refuse_problems("missing-anchor", problems)
 
 
-def _missing(
-    support: Support,
-    case: Case,
-    vault: Vault,
-    sections: SectionsOf,
-    *,
-    hints: bool,
-) -> str | None:
+def _missing(support: Support, case: Case, vault: Vault, sections: SectionsOf, *, hints: bool) -> str | None:
     """Return the missing part of a support, with the nearest match if `hints` are shown: they take long."""
     keys = vault.notes_at(support.rel_path, case.vaults_of(support))
     if not keys:
         names = [support.vault] if support.vault else list(case.vaults or vault.directories)
-        paths = [path for name, path in vault.texts if name in names] if hints else []
-        return f"gold note {quoted(support.rel_path)} is not in the vault{_nearest(support.rel_path, paths)}"
+        close = hints and nearest(support.rel_path, [path for name, path in vault.texts if name in names], cutoff=0.5)
+        instead = f". Nearest: {quoted(close)}" if close else ""
+        return f"gold note {quoted(support.rel_path)} is not in the vault{instead}"
     texts = [vault.texts[key] for key in keys]
     where, wanted = repr(support.rel_path), support.heading_path
     if wanted is not None:
         notes = [sections(key) for key in keys]
-        texts = [text for key, note in zip(keys, notes, strict=True) for text in _texts(vault.texts[key], note, wanted)]
+        texts = [text for note in notes for text in note.texts(wanted)]
         if not texts:
             return f"{where} has no heading {quoted(wanted)}{_nearest_heading(wanted, notes) if hints else ''}"
         lines = next(filter(None, (note.ambiguous(wanted) for note in notes)), ())
@@ -433,11 +424,6 @@ def _missing(
     return None
 
 
-def _texts(text: str, note: SectionNames, wanted: str) -> list[str]:
-    lines = lines_of(text)
-    return ["\n".join(lines[begin:end]) for begin, end in {(it.begin, it.end) for it in note.inside(wanted)}]
-
-
 def _nearest_heading(wanted: str, notes: Sequence[SectionNames]) -> str:
     """Name the heading that is most like a wanted one, with its marks, as it would stand in the golden set."""
     paths = {
@@ -445,8 +431,3 @@ def _nearest_heading(wanted: str, notes: Sequence[SectionNames]) -> str:
     }
     close = nearest(" > ".join(elements(wanted)), [*paths], cutoff=0.5)
     return f". Did you mean {quoted(paths[close])}?" if close else ""
-
-
-def _nearest(wanted: str, candidates: list[str]) -> str:
-    close = nearest(wanted, candidates, cutoff=0.5)
-    return f". Nearest: {quoted(close)}" if close else ""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import posixpath
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from math import ceil
 
 from raggate.base.headings import elements, rendered, without_attributes
 from raggate.base.quote import enumerated, quoted
 from raggate.inputs import headings
-from raggate.inputs.headings import SectionNames
+from raggate.inputs.headings import SectionNames, SectionsOf, sections_of
 from raggate.inputs.notes import words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.lint import LintFinding
@@ -30,7 +29,6 @@ ALIKE = 0.8
 """Share of their words that two questions have in common from which on they are nearly the same."""
 
 _Note = tuple[str, str]
-_Sections = Callable[[_Note], SectionNames]
 
 
 def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
@@ -118,7 +116,7 @@ def alike(texts: Sequence[Sequence[str]], least: float) -> Iterator[tuple[int, i
 
 def check_supports(golden: Golden, vault: Vault, path: str, *, snippets: bool) -> Iterator[LintFinding]:
     """Check where the answers stand; `snippets`: whether they are read at all."""
-    sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
+    sections = sections_of(vault)
     for case in golden.cases:
         for support in case.gold_supports:
             notes = vault.notes_at(support.rel_path, case.vaults_of(support))
@@ -148,7 +146,7 @@ def check_encoding(vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFin
         yield LintFinding("malformed-note", path, place.line, "", str(place))
 
 
-def _ambiguity(support: Support, notes: list[_Note], vault: Vault, sections: _Sections) -> str:
+def _ambiguity(support: Support, notes: list[_Note], vault: Vault, sections: SectionsOf) -> str:
     """Return which places a support names where these are several; nothing where its snippets leave one."""
     holding = [note for note in notes if _holds(vault.texts[note], support)]
     if len(holding) > 1:
@@ -163,7 +161,7 @@ def _ambiguity(support: Support, notes: list[_Note], vault: Vault, sections: _Se
     return f"{quoted(support.rel_path)} has the heading {quoted(support.heading_path)} in lines {enumerated(lines)}"
 
 
-def _too_much(support: Support, notes: list[_Note], vault: Vault, sections: _Sections) -> str:
+def _too_much(support: Support, notes: list[_Note], vault: Vault, sections: SectionsOf) -> str:
     """Return why a place alone does not say which text answers; empty if it does, or a snippet does."""
     if support.snippets or not notes:
         return ""

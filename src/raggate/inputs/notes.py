@@ -24,7 +24,6 @@ from raggate.base.headings import (
     ATTRIBUTE_LIST,
     Citation,
     covers,
-    covers_as_written,
     elements,
     is_end_of,
     parse,
@@ -32,7 +31,7 @@ from raggate.base.headings import (
 )
 from raggate.base.numbers import rounded
 from raggate.base.unicode import stream_safe, words as ascii_words
-from raggate.inputs.headings import LineKind, SectionNames, heading_paths, kinds_of, lines_of
+from raggate.inputs.headings import LineKind, heading_paths, kinds_of, lines_of, sections_of
 from raggate.models.golden import Case, Support, Vault
 from raggate.models.run import Chunk, Expected, LabelledResult, ProbeAnswer, Reference, Response
 
@@ -360,7 +359,7 @@ class Notes:
         self._heading_stands = remembered(lambda note, heading_path: self._titles(note).holds(heading_path))
         self._strange = remembered(self._find_strange)
         self._titles = cache(lambda note: NoteTitles(vault.texts[note], *note))
-        self._sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
+        self._sections = sections_of(vault)
         self._lines = cache(lambda note: [*_filed_lines(vault.texts[note])])
         self._expected = cache(self._find_expected)
         self._words = cache(lambda note: NoteWords(vault.texts[note], self._titles(note).names()))
@@ -489,4 +488,4 @@ def _as_written(gold: str, heading_path: str) -> bool:
     Where one side alone has level marks, a `>` of the other may be a delimiter or a part of a heading.
     """
     marked = {path.lstrip().startswith("#") for path in (gold, heading_path)}
-    return len(marked) == 1 and covers_as_written(gold, heading_path)
+    return len(marked) == 1 and covers(gold, heading_path, eq)

@@ -107,7 +107,7 @@ class NotePlaces:
         return RunningText.of(map(bare, self._lines), (heading.line for heading in self._outline))
 
 
-_NOWHERE = Heading(0, (), ())
+_NOWHERE = Heading(0, 0, (), ())
 
 
 def finder(vault: Vault) -> Finder:
