@@ -27,6 +27,7 @@ MAX_CASES = 1_000_000
 RecencyRule = Literal["cite_newer", "acknowledge_both", "cite_both"]
 _Text = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
 _Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
+_Group = Annotated[list[int], Field(min_length=1)]
 
 # a default that is made, as one that is written down would be copied for every row
 _EMPTY: Any = Field(default_factory=list)
@@ -34,6 +35,10 @@ _RULED = ("multi_hop", "recency/conflict")
 RECENCY_RULES = ("cite_newer", "acknowledge_both", "cite_both")
 """What a case of category `recency/conflict` may demand."""
 SHOWN_PROBLEMS = 10
+
+_ALWAYS = frozenset(("id", "question", "answerable", "gold_supports"))
+_DEFAULTS = as_dict(Case(id="", question="", answerable=True))
+_NO_SUPPORT = as_dict(Support(rel_path=""))
 
 
 class _Row(BaseModel):
@@ -69,7 +74,7 @@ class _CaseRow(_Row):
     expected_key_facts: list[str] = _EMPTY
     gold_supports: list[_SupportRow] = _EMPTY
     not_relevant: list[_PlaceRow] = _EMPTY
-    required_support_groups: list[list[int]] | None = None
+    required_support_groups: Annotated[list[_Group], Field(min_length=1)] | None = None
     recency_conflict_rule: RecencyRule | None = None
     tags: list[_Label] = _EMPTY
     vaults: list[_Label] = _EMPTY
@@ -98,8 +103,6 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True, snippe
         rules: whether the rules between the keys of a case must hold; a run directory keeps what was scored.
         snippets: whether those of gold supports are read. Without them a case is hashed as if it had none.
     """
-    if isinstance(data, bytes) and len(data) > MAX_BYTES:
-        raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
     problems, cases = list[Problem](), list[Case]()
     lines_of: dict[str, int] = {}
     for number, line in _lines(io.BytesIO(data) if isinstance(data, bytes) else data, name):
@@ -148,29 +151,26 @@ def written(whole: Golden) -> Iterator[bytes]:
 
 def write_case(case: Case) -> bytes:
     """Write a case as one line that `load` reads back to an equal case, but for its line number."""
-    fields = ((name, getattr(case, name)) for name in case.__struct_fields__ if name not in {"hash", "line"})
-    row: dict[str, Any] = {name: value for name, value in fields if value is not None}
+    return dumps(row_of(case)) + b"\n"
+
+
+def row_of(case: Case) -> dict[str, Any]:
+    """Return a case by the keys of its line, without those that have their default."""
+    values = {key: value for key, value in as_dict(case).items() if key not in {"hash", "line"}}
+    row = {key: value for key, value in values.items() if key in _ALWAYS or value != _DEFAULTS[key]}
     if "modes" in row:
         row["retriever_types"] = row.pop("modes")
-    named = case.expected_chunk_ids or case.expected_doc_ids
-    derived = named and case.gold_supports == complete(replace(case, gold_supports=())).gold_supports
-    row["gold_supports"] = [] if derived else [_written(support) for support in case.gold_supports]
+    own = () if case.gold_supports == _derived(case) else case.gold_supports
+    row["gold_supports"] = [_support_row(support) for support in own]
     if case.not_relevant:
-        row["not_relevant"] = [place_row(place) for place in case.not_relevant]
-    else:
-        del row["not_relevant"]
-    return dumps(row) + b"\n"
+        row["not_relevant"] = [_support_row(place) for place in case.not_relevant]
+    return row
 
 
-def _written(support: Support) -> dict[str, Any]:
-    row = {key: value for key, value in as_dict(support).items() if value is not None}
-    return row if support.rel_path else {key: value for key, value in row.items() if value not in ("", ())}
-
-
-def place_row(place: Support) -> dict[str, str]:
-    """Write a place that does not answer, by the keys that name it."""
-    names = ("rel_path", "heading_path", "vault", "chunk_id", "doc_id")
-    return {name: value for name in names if (value := getattr(place, name))}
+def _support_row(support: Support) -> dict[str, Any]:
+    row = {key: value for key, value in as_dict(support).items() if value != _NO_SUPPORT[key]}
+    # of a place that does not answer, the grade says so, and no key of the file
+    return row if support.grade else {key: value for key, value in row.items() if key != "grade"}
 
 
 def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = True) -> Case:
@@ -195,20 +195,12 @@ def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = 
         row = _CaseRow.model_validate(value, strict=True)
     except ValidationError as error:
         raise Problems(*(prefix + text for text in _explain(error))) from None
-    broken = next(filter(None, (broken_name(*named) for named in _named(row))), None)
-    if broken:
-        raise ValueError(prefix + broken)
     case = _to_case(row, number, snippets=snippets)
-    broken = broken_rule(case) if rules else None
+    names = (_broken_name(key, index, place) for key in _INNER for index, place in enumerate(getattr(row, key)))
+    broken = next(filter(None, names), None) or (broken_rule(case) if rules else None)
     if broken:
         raise ValueError(prefix + broken)
     return case
-
-
-def _named(row: _CaseRow) -> Iterator[tuple[str, object]]:
-    """Yield what a case names places by, each with its path in the file."""
-    yield from ((f"gold_supports[{index}]", support) for index, support in enumerate(row.gold_supports))
-    yield from ((f"not_relevant[{index}]", place) for index, place in enumerate(row.not_relevant))
 
 
 def _explain(error: ValidationError) -> list[str]:
@@ -220,25 +212,15 @@ def _explain(error: ValidationError) -> list[str]:
 
 
 def _to_case(row: _CaseRow, number: int, *, snippets: bool) -> Case:
-    groups = row.required_support_groups
     same = row.model_dump(exclude={*_INNER, "required_support_groups", "retriever_types"})
     fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in same.items()}
+    groups = row.required_support_groups
     case = Case(
         **fields,
         gold_supports=tuple(
-            Support(
-                **{
-                    **support.model_dump(),
-                    "rel_path": support.rel_path or "",
-                    "snippets": tuple(support.snippets) if snippets else (),
-                }
-            )
-            for support in row.gold_supports
+            _to_support(support, support.grade, support.snippets if snippets else ()) for support in row.gold_supports
         ),
-        not_relevant=tuple(
-            Support(**{**place.model_dump(), "rel_path": place.rel_path or "", "grade": 0})
-            for place in row.not_relevant
-        ),
+        not_relevant=tuple(_to_support(place, 0) for place in row.not_relevant),
         required_support_groups=None if groups is None else tuple(map(tuple, groups)),
         modes=tuple(row.retriever_types or ()) or None,
         line=number,
@@ -246,23 +228,30 @@ def _to_case(row: _CaseRow, number: int, *, snippets: bool) -> Case:
     return complete(case)
 
 
+def _to_support(row: _PlaceRow, grade: int, snippets: Sequence[str] = ()) -> Support:
+    place = row.model_dump(include=set(_PlaceRow.model_fields))
+    return Support(**{**place, "rel_path": row.rel_path or ""}, grade=grade, snippets=tuple(snippets))
+
+
 def complete(case: Case) -> Case:
     """Return a case that was put together its derived parts: supports for ids, and the content hash."""
-    if not case.gold_supports:
-        chunks = tuple(Support(rel_path="", chunk_id=name) for name in dict.fromkeys(case.expected_chunk_ids))
-        documents = tuple(Support(rel_path="", doc_id=name) for name in dict.fromkeys(case.expected_doc_ids))
-        case = replace(case, gold_supports=chunks or documents)
-    return with_hash(case)
+    return with_hash(case if case.gold_supports else replace(case, gold_supports=_derived(case)))
 
 
-def broken_name(where: str, support: object) -> str | None:
+def _derived(case: Case) -> tuple[Support, ...]:
+    chunks = tuple(Support(rel_path="", chunk_id=name) for name in dict.fromkeys(case.expected_chunk_ids))
+    return chunks or tuple(Support(rel_path="", doc_id=name) for name in dict.fromkeys(case.expected_doc_ids))
+
+
+def _broken_name(key: str, index: int, support: _PlaceRow) -> str | None:
     """Return what is wrong with the place that a support or an irrelevant passage names, if anything."""
-    names = [key for key in ("rel_path", "doc_id", "chunk_id") if getattr(support, key) is not None]
+    where = f"{key}[{index}]"
+    names = [name for name in ("rel_path", "doc_id", "chunk_id") if getattr(support, name) is not None]
     if not names:
         return f"key '{where}.rel_path' is missing: add it, or doc_id or chunk_id instead"
     if len(names) > 1:
         return f"{where}: {' and '.join(names)} cannot be combined: keep one of them"
-    beside = [key for key in ("heading_path", "snippets", "vault") if getattr(support, key, None)]
+    beside = [name for name in ("heading_path", "snippets", "vault") if getattr(support, name, None)]
     if names != ["rel_path"] and beside:
         return f"{where}.{beside[0]} belongs to rel_path, not to {names[0]}: remove it"
     return None
@@ -276,10 +265,11 @@ def broken_rule(case: Case) -> str | None:
         return "answerable, but gold_supports is empty: add a gold support, or set answerable to false"
     if not case.answerable and count:
         return "not answerable, but gold_supports is not empty: remove it, or set answerable to true"
-    if (both := twice_judged(case)) is not None:
-        return f"not_relevant[{both}] is a gold support too: remove it from one of them"
-    if groups is not None and (broken := _broken_group(groups, count)):
-        return broken
+    gold = {place_key(support) for support in case.gold_supports}
+    for index in (index for index, place in enumerate(case.not_relevant) if place_key(place) in gold):
+        return f"not_relevant[{index}] is a gold support too: remove it from one of them"
+    for index in (index for group in groups or () for index in group if not 0 <= index < count):
+        return f"required_support_groups: expected indexes from 0 to {count - 1} into gold_supports, found {index}"
     if case.category == "multi_hop" and groups is None:
         return "category is multi_hop: add required_support_groups"
     conflict, rule = case.category == "recency/conflict", case.recency_conflict_rule
@@ -298,12 +288,6 @@ def _meant(category: str) -> str | None:
     return nearest(category, _RULED, cutoff=0.8)
 
 
-def twice_judged(case: Case) -> int | None:
-    """Return the index of a place that is said not to answer and is a gold support, too; None where there is none."""
-    gold = {place_key(support) for support in case.gold_supports}
-    return next((index for index, place in enumerate(case.not_relevant) if place_key(place) in gold), None)
-
-
 def place_key(support: Support) -> tuple[str | tuple[str, ...] | None, ...]:
     """Return what tells a place from others, however its headings are spaced."""
     path = elements(support.heading_path or "")
@@ -320,21 +304,6 @@ def check_must_pass_asked(golden: Golden, modes: Sequence[str]) -> None:
                 f"{named}, and ask.modes has {', '.join(modes)}.",
                 hint="Add its mode to ask.modes, or change its `retriever_types` or `must_pass`.",
             )
-
-
-def _broken_group(groups: tuple[tuple[int, ...], ...], count: int) -> str | None:
-    if not groups:
-        return (
-            "required_support_groups: expected at least one group, found none: leave the key out if there are no groups"
-        )
-    for position, group in enumerate(groups):
-        where = f"required_support_groups[{position}]"
-        if not group:
-            return f"{where}: expected at least one index into gold_supports, found an empty group"
-        for place, index in enumerate(group):
-            if not 0 <= index < count:
-                return f"{where}[{place}]: expected an index from 0 to {count - 1} into gold_supports, found {index}"
-    return None
 
 
 def refuse_problems(check: str, problems: Sequence[Problem]) -> None:
@@ -361,12 +330,13 @@ def part_of(whole: Golden, questions: Sequence[str], refuse: Refuse) -> Golden:
     """Return the golden set of a suite: all of it, or the questions that its configuration chooses, in order."""
     if not questions:
         return whole
-    known = {tag for case in whole.cases for tag in case.tags}
+    known = dict.fromkeys(tag for case in whole.cases for tag in case.tags)
     kept = tuple(case for case in whole.cases if chosen(case, questions))
     for index, choice in enumerate(questions):
         tag = choice.removeprefix(TAG)
         if choice != MUST_PASS and tag not in known:
-            raise refuse(("questions", index), _no_tag(tag, whole))
+            text = f"no question of {whole.name} has the tag {quoted(tag)}{suggestion(tag, known)}"
+            raise refuse(("questions", index), text)
     if not kept:
         text = (
             f"none of the {counted(len(whole.cases), 'question')} of {whole.name} is chosen, so nothing would be asked"
@@ -380,8 +350,3 @@ def part_of(whole: Golden, questions: Sequence[str], refuse: Refuse) -> Golden:
 def chosen(case: Case, questions: Collection[str]) -> bool:
     """Return whether a question is one of a suite. Nothing but the question itself has a say."""
     return (case.must_pass and MUST_PASS in questions) or any(f"{TAG}{tag}" in questions for tag in case.tags)
-
-
-def _no_tag(tag: str, whole: Golden) -> str:
-    known: Iterable[str] = dict.fromkeys(name for case in whole.cases for name in case.tags)
-    return f"no question of {whole.name} has the tag {quoted(tag)}{suggestion(tag, known)}"

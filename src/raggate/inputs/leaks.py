@@ -54,18 +54,16 @@ class _Text(NamedTuple):
 def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
     """Note in a run with whole texts which answers contain text of a note that is kept back."""
     private = frozenset(run.probes.private)
-    if private:
-        results, repeats = (_labelled(items, notes, private) for items in (run.results, run.repeats))
-        run = replace(run, results=results, repeats=repeats)
-    run = replace(run, results=_across(run.results, notes), repeats=_across(run.repeats, notes))
+    results, repeats = (_across(_labelled(items, notes, private), notes) for items in (run.results, run.repeats))
     answers = [*run.probes.answers]
     for name in dict.fromkeys(answer.probe.principal for answer in answers):
         places = [place for place, answer in enumerate(answers) if answer.probe.principal == name]
-        hidden = private | _hidden_from(principals.get(name), notes)
         asked = [(answers[place].probe.question, answers[place].result.response) for place in places]
-        for place, own in zip(places, _leaks(asked, notes, hidden), strict=True):
+        sees = principals[name].sees if name in principals else None
+        unseen = () if sees is None else (note for note in notes.texts if not inside_place(note, sees))
+        for place, own in zip(places, _leaks(asked, notes, private.union(unseen)), strict=True):
             answers[place] = replace(answers[place], leaks=own)
-    return replace(run, probes=replace(run.probes, answers=tuple(answers)))
+    return replace(run, results=results, repeats=repeats, probes=replace(run.probes, answers=tuple(answers)))
 
 
 def made_public(notes: Mapping[str, str], private: Collection[str], texts: Iterable[str]) -> frozenset[str]:
@@ -81,13 +79,10 @@ def made_public(notes: Mapping[str, str], private: Collection[str], texts: Itera
 
 
 def _labelled(items: Sequence[LabelledResult], notes: Notes, private: frozenset[str]) -> Sequence[LabelledResult]:
-    labelled = []
-    for begin in range(0, len(items), _TOGETHER):
-        piece = items[begin : begin + _TOGETHER]
-        leaks = _leaks([(item.case.question, item.result.response) for item in piece], notes, private)
-        for item, own in zip(piece, leaks, strict=True):
-            labelled.append(replace(item, labels=replace(item.labels, leaks=own)))
-    return tuple(labelled)
+    if not private:
+        return items
+    leaks = _leaks([(item.case.question, item.result.response) for item in items], notes, private)
+    return tuple(replace(item, labels=replace(item.labels, leaks=own)) for item, own in zip(items, leaks, strict=True))
 
 
 def _across(items: Sequence[LabelledResult], notes: Notes) -> Sequence[LabelledResult]:
@@ -102,30 +97,25 @@ def _across(items: Sequence[LabelledResult], notes: Notes) -> Sequence[LabelledR
     labelled = list(items) if places else []
     for vaults, of_them in places.items():
         hidden = frozenset(note for note in notes.texts if note.partition("/")[0] not in vaults)
-        for begin in range(0, len(of_them), _TOGETHER):
-            piece = of_them[begin : begin + _TOGETHER]
-            asked = [(items[place].case.question, items[place].result.response) for place in piece]
-            for place, leaks in zip(piece, _leaks(asked, notes, hidden), strict=True):
-                labels = items[place].labels
-                own = dict.fromkeys((*labels.leaks, *(leak for leak in leaks if leak.rank and not leak.part)))
-                labelled[place] = replace(items[place], labels=replace(labels, leaks=tuple(own)))
+        asked = [(items[place].case.question, items[place].result.response) for place in of_them]
+        for place, leaks in zip(of_them, _leaks(asked, notes, hidden), strict=True):
+            labels = items[place].labels
+            own = dict.fromkeys((*labels.leaks, *(leak for leak in leaks if leak.rank and not leak.part)))
+            labelled[place] = replace(items[place], labels=replace(labels, leaks=tuple(own)))
     return tuple(labelled) if places else items
 
 
-def _hidden_from(principal: Principal | None, notes: Notes) -> frozenset[str]:
-    if principal is None:
-        return frozenset()
-    return frozenset(note for note in notes.texts if not inside_place(note, principal.sees))
-
-
-def _leaks(asked: Sequence[_Asked], notes: Notes, hidden: frozenset[str]) -> list[tuple[Leak, ...]]:
-    texts = {text.text for _, response in asked for text in _texts(response)} if hidden else ()
-    kept_back = _only_in(hidden, frozenset(row for text in texts for row in _rows(text)), notes)
-    # the same texts come back for many questions, and few hold anything
-    telling = frozenset(text for text in texts if not kept_back.keys().isdisjoint(_rows(text))) if kept_back else ()
-    own = ([text for text in _texts(response) if text.text in telling] if telling else [] for _, response in asked)
-    leaks = (_of_answer(question, those, kept_back, notes) for (question, _), those in zip(asked, own, strict=True))
-    return [tuple(dict.fromkeys(its)) for its in leaks]
+def _leaks(asked: Sequence[_Asked], notes: Notes, hidden: frozenset[str]) -> Iterator[tuple[Leak, ...]]:
+    """Yield for each answer what it holds of hidden notes."""
+    for begin in range(0, len(asked), _TOGETHER):
+        lot = asked[begin : begin + _TOGETHER]
+        texts = {text.text for _, response in lot for text in _texts(response)} if hidden else ()
+        kept_back = _only_in(hidden, frozenset(row for text in texts for row in _rows(text)), notes)
+        # the same texts come back for many questions, and few hold anything
+        telling = frozenset(text for text in texts if not kept_back.keys().isdisjoint(_rows(text))) if kept_back else ()
+        for question, response in lot:
+            own = [text for text in _texts(response) if text.text in telling] if telling else []
+            yield tuple(dict.fromkeys(_of_answer(question, own, kept_back, notes)))
 
 
 def _only_in(hidden: frozenset[str], wanted: frozenset[_Row], notes: Notes) -> dict[_Row, str]:
@@ -159,25 +149,27 @@ def _texts(response: Response | None) -> Iterator[_Text]:
         yield _Text(chunk.text, rank, "", chunk)
         yield from (_Text(getattr(chunk, part) or "", rank, part, chunk) for part in _OF_CHUNK)
     yield _Text(response.answer or "")
-    yield _Text(response.abstain_reason or "", part="abstain_reason")
-    yield _Text(response.model or "", part="model")
-    yield _Text(response.folder_reasoning or "", part="folder_reasoning")
     for cited in response.references:
         for text in (cited.vault, cited.rel_path, cited.heading_path):
             yield _Text(text, part="references", place=cited)
-    yield from (_Text(folder, part="selected_folders") for folder in response.selected_folders or ())
-    yield from (_Text(folder, part="available_folders") for folder in response.available_folders or ())
-    yield from (_Text(text, part="coverage") for text in _strings(response.coverage or {}))
-    yield from (_Text(step, part="latency") for step in response.latency)
-    yield from (_Text(item, part="cost") for item in response.cost)
+    others: Mapping[LeakPart, Iterable[str]] = {
+        "abstain_reason": [response.abstain_reason or ""],
+        "model": [response.model or ""],
+        "folder_reasoning": [response.folder_reasoning or ""],
+        "selected_folders": response.selected_folders or (),
+        "available_folders": response.available_folders or (),
+        "coverage": _strings(response.coverage or {}),
+        "latency": response.latency,
+        "cost": response.cost,
+    }
+    yield from (_Text(text, part=part) for part, texts in others.items() for text in texts)
 
 
 def _strings(coverage: JsonObject) -> Iterator[str]:
     for key, value in coverage.items():
-        yield key
-        yield from value if isinstance(value, dict) else ()
-        values = value.values() if isinstance(value, dict) else (value,)
-        yield from (text for text in values if isinstance(text, str))
+        inner = value if isinstance(value, dict) else {}
+        yield from (key, *inner)
+        yield from (text for text in (value, *inner.values()) if isinstance(text, str))
 
 
 def _rows(text: str) -> Iterator[_Row]:
@@ -208,7 +200,7 @@ def _marked(name: str, path: str, text: str, private: Private) -> bool:
         return False
     front_matter = _fields(text)
     return any(_has(front_matter, key, values) for key, values in private.front_matter.items()) or any(
-        _is_below(tag, marks) for tag in _tags(text, front_matter) for marks in private.tags
+        inside_place(bare_tag(tag), map(bare_tag, private.tags)) for tag in _tags(text, front_matter)
     )
 
 
@@ -236,7 +228,3 @@ def _tags(text: str, front_matter: dict[str, Any]) -> Iterator[str]:
         items = listed if isinstance(listed, list) else re.split(r"[,\s]+", listed) if isinstance(listed, str) else []
         yield from map(str, items)
     yield from _TAG.findall(text)
-
-
-def _is_below(tag: str, mark: str) -> bool:
-    return inside_place(bare_tag(tag), [bare_tag(mark)])

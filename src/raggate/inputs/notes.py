@@ -112,18 +112,10 @@ class NoteWords:
     """
 
     def __init__(self, text: str, place: Iterable[str]) -> None:
-        """Take a note.
-
-        Args:
-            place: what names it and its parts, such as its vault, path and headings; read once, where needed.
-        """
+        """Take a note; `place` is what names it and its parts, such as its vault, path and headings."""
         self._text = text
         self._place = place
         self.checkable = len(text) <= MAX_NOTE_CHARACTERS
-
-    def holds(self, text: str) -> bool:
-        """Return whether a text that can be seen stands in the note, or enough of it."""
-        return self.look_up(text)[0]
 
     def look_up(self, text: str) -> tuple[bool, float]:
         """Return whether enough of a text's start and of all of it stands in the note, and the share that does.
@@ -140,39 +132,33 @@ class NoteWords:
         """Return the share of the words of a text's start that stand in the note and do not only name the place."""
         start = text[:JUDGED_CHARACTERS]
         share = self._share(start)
-        if share == 1:
-            # as most texts do that stand in their note as they are
-            return share
-        stripped = bare(start)
+        stripped = start if share == 1 else bare(start)
         return share if stripped == start else max(share, self._share(stripped))
 
     def _share(self, text: str) -> float:
         given = words(text)
         if not given:
             # nothing but symbols
-            return float("".join(text.split()) in self._symbols)
+            return float("".join(text.split()) in "".join(self._text.split()))
         whole = f" {' '.join(given)} "
+        # as most texts stand in their note as they are
         if whole in self._running or whole in self._bare_running:
             return 1.0
-        standing = self._standing(given)
-        counted = [
-            (word, stands) for word, stands in zip(given, standing, strict=True) if stands or word not in self._names
-        ]
-        if not counted:
-            return 1.0
-        if len(counted) < SHORT:
-            if any("".join(given) in letters for letters in self._glued):
-                # cut within its first or last word
-                return 1.0
-            return sum(word in self._vocabulary for word, _ in counted) / len(counted)
-        return sum(stands for _, stands in counted) / len(counted)
-
-    def _standing(self, given: Sequence[str]) -> list[bool]:
         standing = [False] * len(given)
         for start, shingle in enumerate(shingles(given)):
             if shingle in self._shingles:
                 standing[start : start + SHINGLE] = [True] * SHINGLE
-        return standing
+        pairs = zip(given, standing, strict=True)
+        counted = [(word, stands) for word, stands in pairs if stands or word not in self._names]
+        if not counted:
+            return 1.0
+        if len(counted) >= SHORT:
+            return sum(stands for _, stands in counted) / len(counted)
+        variants = (self._running, self._bare_running)
+        if any("".join(given) in variant.replace(" ", "") for variant in variants):
+            # cut within its first or last word
+            return 1.0
+        return sum(any(f" {word} " in variant for variant in variants) for word, _ in counted) / len(counted)
 
     @cached_property
     def _running(self) -> str:
@@ -182,25 +168,9 @@ class NoteWords:
     def _bare_running(self) -> str:
         return f" {' '.join(words(bare(self._text)))} "
 
-    @property
-    def _variants(self) -> tuple[list[str], list[str]]:
-        return self._running.split(), self._bare_running.split()
-
-    @cached_property
-    def _glued(self) -> tuple[str, ...]:
-        return tuple("".join(variant) for variant in self._variants)
-
-    @cached_property
-    def _symbols(self) -> str:
-        return "".join(self._text.split())
-
     @cached_property
     def _shingles(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(shingle for variant in self._variants for shingle in shingles(variant))
-
-    @cached_property
-    def _vocabulary(self) -> frozenset[str]:
-        return frozenset(word for variant in self._variants for word in variant)
+        return frozenset(chain(*(shingles(variant.split()) for variant in (self._running, self._bare_running))))
 
     @cached_property
     def _names(self) -> frozenset[str]:
@@ -252,7 +222,6 @@ class NoteTitles:
         self._text = text
         self._vault = vault
         self._rel_path = rel_path
-        self._spellings: dict[frozenset[tuple[str, ...]], frozenset[tuple[str, ...]]] = {}
 
     def holds(self, heading_path: str) -> bool:
         """Return whether the note has these headings below each other; also where the path names none."""
@@ -270,35 +239,31 @@ class NoteTitles:
 
     def _composed(self, letters: str) -> bool:
         # most headings are found without parsing the note
-        return (
-            letters in self._whole
-            or any(put_together(letters, path) for path in self._spelled(self._hashed))
-            or any(put_together(letters, path) for path in self._spelled(self._parsed))
-        )
+        return any(put_together(letters, path) for path in chain(self._hashed_letters, self._parsed_letters))
 
     @cached_property
     def _hashed(self) -> frozenset[tuple[str, ...]]:
-        return frozenset(_hashed(self._text)) | frozenset(_hashed(bare(self._text)))
+        return frozenset(chain(_hashed(self._text), _hashed(bare(self._text))))
 
     @cached_property
     def _parsed(self) -> frozenset[tuple[str, ...]]:
         return heading_paths(self._text, self._rel_path)
 
     @cached_property
-    def _whole(self) -> frozenset[str]:
-        return frozenset("".join(map(letters_of, path)) for path in self._hashed)
+    def _hashed_letters(self) -> frozenset[tuple[str, ...]]:
+        return self._spelled(self._hashed)
 
-    def _spelled(self, paths: frozenset[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
+    @cached_property
+    def _parsed_letters(self) -> frozenset[tuple[str, ...]]:
+        return self._spelled(self._parsed)
+
+    def _spelled(self, paths: Iterable[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
         """Return each path in letters, after what APIs put before it."""
-        if paths not in self._spellings:
-            folders = self._rel_path.split("/")
-            title = _FRONT_TITLE.match(self._text)
-            about = (self._vault, *folders, folders[-1].rpartition(".")[0], title[1] if title else "")
-            # the first heading is the note's title, and may stand before itself as that
-            self._spellings[paths] = frozenset(
-                tuple(filter(None, map(letters_of, chain(about, path[:1], path)))) for path in paths
-            )
-        return self._spellings[paths]
+        folders = self._rel_path.split("/")
+        title = _FRONT_TITLE.match(self._text)
+        about = (self._vault, *folders, folders[-1].rpartition(".")[0], title[1] if title else "")
+        # the first heading is the note's title, and may stand before itself as that
+        return frozenset(tuple(filter(None, map(letters_of, (*about, *path[:1], *path)))) for path in paths)
 
 
 def put_together(letters: str, path: tuple[str, ...]) -> bool:

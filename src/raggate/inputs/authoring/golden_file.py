@@ -8,25 +8,21 @@ from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
-from raggate.base.jsonio import as_dict
 from raggate.inputs import golden
 from raggate.inputs.notes import words
-from raggate.models.golden import Case, Support
+from raggate.models.golden import Case
 
 ID_WORDS = 6
 ID_CHARACTERS = 60
 
 _MARK = b"\xef\xbb\xbf"
 _NUMBERED = re.compile(r"(.*?)([0-9]+)\Z", re.DOTALL)
-_ALWAYS = frozenset(("id", "question", "answerable", "gold_supports"))
-_DEFAULTS = as_dict(Case(id="", question="", answerable=True))
-_NO_SUPPORT = as_dict(Support(rel_path=""))
 
 
 def with_cases(data: bytes, cases: Iterable[Case]) -> bytes:
     """Add cases to the content of a file, which may be empty."""
     ended = not data or data.endswith(b"\n")
-    return data + (b"" if ended else b"\n") + b"".join(_line(_row(case)) + b"\n" for case in cases)
+    return data + (b"" if ended else b"\n") + b"".join(_line(golden.row_of(case)) + b"\n" for case in cases)
 
 
 def with_changed(data: bytes, changed: Mapping[str, Case]) -> bytes:
@@ -42,7 +38,7 @@ def with_changed(data: bytes, changed: Mapping[str, Case]) -> bytes:
 
 
 def _merged(row: dict[str, Any], case: Case) -> dict[str, Any]:
-    before, after, merged = _row(golden.read_case(json.dumps(row).encode(), 1)), _row(case), dict(row)
+    before, after, merged = golden.row_of(golden.read_case(json.dumps(row).encode(), 1)), golden.row_of(case), dict(row)
     for key in dict.fromkeys((*before, *after)):
         if before.get(key) != after.get(key):
             merged.pop(key, None)
@@ -55,20 +51,6 @@ def _line(row: dict[str, Any]) -> bytes:
     text = json.dumps(row, ensure_ascii=False).encode()
     golden.read_case(text, 1)
     return text
-
-
-def _row(case: Case) -> dict[str, Any]:
-    values = {key: value for key, value in as_dict(case).items() if key not in {"hash", "line"}}
-    row = {key: value for key, value in values.items() if key in _ALWAYS or value != _DEFAULTS[key]}
-    if "modes" in row:
-        row["retriever_types"] = row.pop("modes")
-    if case.not_relevant:
-        row["not_relevant"] = [golden.place_row(place) for place in case.not_relevant]
-    row["gold_supports"] = [
-        {key: value for key, value in as_dict(support).items() if value != _NO_SUPPORT[key]}
-        for support in case.gold_supports
-    ]
-    return row
 
 
 def new_id(question: str, taken: Sequence[str], beside: Sequence[str]) -> str:
