@@ -25,7 +25,7 @@ from raggate.inputs.authoring.passages import Passage, WordSearch, passages
 from raggate.inputs.headings import SectionsOf, check_anchors, sections_of
 from raggate.inputs.lint import ALIKE, alike, leaks
 from raggate.inputs.notes import bare, words
-from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.models.golden import Case, Golden, Vault
 
 MOST_KEY_WORDS = 5
 MOST_ANSWER = 300
@@ -89,15 +89,16 @@ def facts(text: str) -> Iterator[Fact]:
     before = ""
     for block in _blocks([line if len(line) <= MAX_LINE else "" for line in text.split("\n")]):
         first = block[0]
+        joined = " ".join(line.strip() for line in block)[:MAX_LINE]
         if _FENCE.match(first):
             pass
         elif header is not None and "|" in first:
             yield from _of_row(header, _cells(first))
-        elif _is_rule(first) and "|" in before:
+        elif "|" in first and "-" in first and _RULE.fullmatch(first) and "|" in before:
             header = _cells(before)
             continue
         else:
-            yield from _of_item(block) if _BULLET.match(first) else _of_paragraph(block)
+            yield from _of_item(joined) if _BULLET.match(first) else _of_paragraph(joined)
         header = header if header is not None and "|" in first else None
         before = " ".join(block) if first.strip() else before
 
@@ -113,7 +114,8 @@ def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
             fence = "" if line.strip().startswith(fence) else fence
             continue
         goes_on = block and block[0].strip() and line.strip() and "|" not in line + block[-1]
-        if block and (opening or not goes_on or _BULLET.match(line) or _closed(block)):
+        closed = len(block) > 1 and _FENCE.match(block[0])
+        if block and (opening or not goes_on or _BULLET.match(line) or closed):
             yield block
             block = []
         block.append(line)
@@ -122,65 +124,51 @@ def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
         yield block
 
 
-def _closed(block: Sequence[str]) -> bool:
-    return len(block) > 1 and _FENCE.match(block[0]) is not None
-
-
-def _is_rule(line: str) -> bool:
-    return "|" in line and "-" in line and _RULE.fullmatch(line) is not None
-
-
 def _cells(line: str) -> list[str]:
     return [cell.strip() for cell in line.strip().strip("|").split("|")]
 
 
 def _of_row(header: list[str], cells: list[str]) -> Iterator[Fact]:
-    subject = _plain(cells[0]) if cells else ""
-    for name, cell in zip(header[1:], cells[1:], strict=False):
-        if _names(subject) and _names(_plain(name)) and _says(cell):
-            yield Fact("table", subject, _plain(name), cell)
+    subject = _name(cells[0]) if cells else ""
+    for name, cell in zip(map(_name, header[1:]), cells[1:], strict=False):
+        if subject and name and _says(cell):
+            yield Fact("table", subject, name, cell)
 
 
-def _of_item(block: Sequence[str]) -> Iterator[Fact]:
-    text = _BULLET.sub("", _joined(block), count=1)
+def _of_item(text: str) -> Iterator[Fact]:
+    text = _BULLET.sub("", text, count=1)
     marked = _MARKED_KEY.fullmatch(text)
     item = marked or _PLAIN_KEY.fullmatch(text)
     if item is None:
         return
     found = item.groupdict()
-    key, value = bare(found.get("own") or found["key"]), found.get("rest") or found["value"]
+    key = bare(found.get("own") or found["key"])
+    answer = _first_sentence(found.get("rest") or found["value"])
     # a colon within brackets ends no key
-    if key.count("(") == key.count(")") and _names(_plain(key)) and _says(answer := _first_sentence(value)):
+    if key.count("(") == key.count(")") and _name(key) and _says(answer):
         form: Form = "definition" if marked and len(words(answer)) >= FEWEST_DEFINING else "list"
-        yield Fact(form, _plain(key), "", answer)
+        yield Fact(form, _name(key), "", answer)
 
 
-def _of_paragraph(block: Sequence[str]) -> Iterator[Fact]:
+def _of_paragraph(text: str) -> Iterator[Fact]:
     """Return what the first sentence of a paragraph defines, if a mark or an article shows that it does."""
-    first = _first_sentence(_joined(block))
+    first = _first_sentence(text)
     found = _DEFINITION.fullmatch(first) if len(first) <= MOST_ANSWER else None
     if found is None or not (found["mark"] or first.startswith(("A ", "An "))):
         return
-    key = _plain(found["key"])
-    if _names(key) and not _VAGUE & set(words(key)) and len(words(found["value"])) >= FEWEST_DEFINING:
+    key = _name(found["key"])
+    if key and not _VAGUE & set(words(key)) and len(words(found["value"])) >= FEWEST_DEFINING:
         yield Fact("definition", key, found["verb"], first)
-
-
-def _joined(block: Sequence[str]) -> str:
-    return " ".join(line.strip() for line in block)[:MAX_LINE]
 
 
 def _first_sentence(text: str) -> str:
     return _SENTENCE_END.split(text, maxsplit=1)[0].strip()
 
 
-def _plain(text: str) -> str:
-    return " ".join(_MARKUP.sub("", text).split())
-
-
-def _names(text: str) -> bool:
-    """Return whether a text can be the name of something: a few words, with a letter."""
-    return 0 < len(words(text)) <= MOST_KEY_WORDS and any(letter.isalpha() for letter in text)
+def _name(text: str) -> str:
+    """Return a text without markup if it can be the name of something: a few words, with a letter; else nothing."""
+    plain = " ".join(_MARKUP.sub("", text).split())
+    return plain if len(words(plain)) <= MOST_KEY_WORDS and any(letter.isalpha() for letter in plain) else ""
 
 
 def _says(text: str) -> bool:
@@ -209,7 +197,6 @@ class _Draft(NamedTuple):
     passage: Passage
     ways: tuple[tuple[str, str], ...]
     answer: str
-    support: Support
 
 
 def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> list[Proposal]:
@@ -220,47 +207,37 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
     asked = Counter(support.rel_path for case in golden.cases for support in case.gold_supports)
     questions = [*(case.question for case in golden.cases), *passed]
     before = frozenset(questions)
-
-    def good(drafts: Iterable[_Draft]) -> Iterator[tuple[Passage, Proposal]]:
-        for draft in drafts:
-            proposal = _proposal(draft, check, search)
-            if proposal is not None and proposal.case.question not in before:
-                yield draft.passage, proposal
-
-    turns = in_turns([*_of_each_note(known, vault, good)], asked, lambda item: item[0])
+    good: list[tuple[Passage, Proposal]] = []
+    for _, note in groupby(known, key=lambda item: (item.vault, item.rel_path)):
+        drafts = [draft for passage in note for draft in _of_passage(passage)]
+        step = max(1, len(drafts) // PER_NOTE)
+        spread = sorted(range(len(drafts)), key=lambda place: place % step)
+        tried = ((drafts[place].passage, _proposal(drafts[place], check, search)) for place in spread[:TRIED_PER_NOTE])
+        own = ((passage, item) for passage, item in tried if item is not None and item.case.question not in before)
+        good += islice(own, PER_NOTE)
+    turns = in_turns(good, asked, lambda item: item[0])
     return not_asked([proposal for _, proposal in turns], questions)[:most]
 
 
-def _of_each_note(
-    known: Sequence[Passage], vault: Vault, good: Callable[[Iterable[_Draft]], Iterator[T]]
-) -> Iterator[T]:
-    for _, note in groupby(known, key=lambda item: (item.vault, item.rel_path)):
-        drafts = [draft for passage in note for draft in _of_passage(passage, vault)]
-        step = max(1, len(drafts) // PER_NOTE)
-        spread = sorted(range(len(drafts)), key=lambda place: place % step)
-        yield from islice(good(drafts[place] for place in spread[:TRIED_PER_NOTE]), PER_NOTE)
-
-
-def _of_passage(passage: Passage, vault: Vault) -> Iterator[_Draft]:
-    support = passage.support(vault)
+def _of_passage(passage: Passage) -> Iterator[_Draft]:
     title = passage.path[0] if passage.path else passage.rel_path.rpartition("/")[2].removesuffix(".md")
     for fact in facts(passage.text):
-        exact = replace(support, snippets=(fact.answer,))
-        yield _Draft(fact.form, passage, tuple(_ways(fact, title)), fact.answer, exact)
+        yield _Draft(fact.form, passage, tuple(_ways(fact, title)), fact.answer)
 
 
 def _ways(fact: Fact, title: str) -> Iterator[tuple[str, str]]:
     names = f"{fact.subject} {fact.property}"
     if fact.form == "definition":
-        verb = "are" if fact.property == "are" else "is"
-        yield f"What {verb} {_small(fact.subject)}?", fact.subject
-        yield f"In {title}, what {verb} {_small(fact.subject)}?", f"{fact.subject} {title}"
-    elif fact.form == "table":
+        names = fact.subject
+        asked = f"what {'are' if fact.property == 'are' else 'is'} {_small(fact.subject)}?"
+    elif fact.form == "list":
+        asked = f"what is noted for {_small(fact.subject)}?"
+    else:
         yield f"For {fact.subject}, what is “{fact.property}”?", names
         yield f"In {title}, what is “{fact.property}” of {fact.subject}?", f"{names} {title}"
-    else:
-        yield f"What is noted for {_small(fact.subject)}?", names
-        yield f"In {title}, what is noted for {_small(fact.subject)}?", f"{names} {title}"
+        return
+    yield f"W{asked[1:]}", names
+    yield f"In {title}, {asked}", f"{names} {title}"
 
 
 def _small(name: str) -> str:
@@ -272,19 +249,9 @@ def _small(name: str) -> str:
 
 def _proposal(draft: _Draft, check: CaseCheck, search: WordSearch) -> Proposal | None:
     """Ask in the first way that names one passage alone, gives nothing away, and has its answer nowhere else."""
-    for question, names in draft.ways:
-        if search.holding(names) != [draft.passage]:
-            continue
-        case = Case(
-            id="proposal",
-            question=question,
-            answerable=True,
-            gold_supports=(draft.support,),
-            expected_key_facts=(draft.answer,),
-        )
-        if not check.refuses(case):
-            return Proposal.of(draft.source, draft.answer, case)
-    return None
+    alone = (question for question, names in draft.ways if search.holding(names) == [draft.passage])
+    cases = (check.case(question, draft.answer, draft.passage) for question in alone)
+    return next((Proposal.of(draft.source, draft.answer, case) for case in cases if not check.refuses(case)), None)
 
 
 def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], Passage]) -> list[T]:
@@ -299,11 +266,18 @@ def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], 
 
 
 class CaseCheck:
-    """A check of one case after the other against the notes, which are parsed once."""
+    """Makes and checks one case after the other against the notes, which are parsed once."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault
         self._sections: SectionsOf = sections_of(vault)
+
+    def case(self, question: str, answer: str, passage: Passage) -> Case:
+        """Return the case that asks for a fact of a passage."""
+        support = replace(passage.support(self._vault), snippets=(answer,))
+        return Case(
+            id="proposal", question=question, answerable=True, gold_supports=(support,), expected_key_facts=(answer,)
+        )
 
     def refuses(self, case: Case) -> bool:
         """Return whether a check would refuse a case, or its question quotes what answers it."""
@@ -358,11 +332,7 @@ def write(kept: Iterable[Kept]) -> bytes:
 
 
 def _row(item: Kept) -> dict[str, Any]:
-    proposal = item.proposal
-    return {
-        "id": proposal.id,
-        "state": item.state,
-        "source": proposal.source,
-        "answer": proposal.answer.encode(errors="replace").decode(),
-        "case": loads(golden.write_case(proposal.case)),
-    }
+    own = item.proposal
+    answer = own.answer.encode(errors="replace").decode()
+    case = golden.row_of(own.case)
+    return {"id": own.id, "state": item.state, "source": own.source, "answer": answer, "case": case}

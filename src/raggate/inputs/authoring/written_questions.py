@@ -11,8 +11,6 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Literal
 
-from msgspec.structs import replace
-
 from raggate.inputs import headings
 from raggate.inputs.authoring.passages import Passage, Stand, TextIndex, passages
 from raggate.inputs.authoring.proposals import CaseCheck, Proposal, in_turns, not_asked
@@ -61,14 +59,13 @@ class QuestionCheck:
     """Checks a model's questions against all of the notes."""
 
     def __init__(self, vault: Vault) -> None:
-        self._vault = vault
         self._index = TextIndex(vault)
         self._case = CaseCheck(vault)
 
     def proposal(self, question: str, answer: str, passage: Passage) -> Proposal | Flaw:
         """Make a proposal of a question and its answer; else say what is wrong with them."""
         question, answer = question.strip(), answer.strip()
-        if not all(_is_plain(text) for text in (question, answer)):
+        if not all(text.isprintable() and words(text) for text in (question, answer)):
             return "not one plain line"
         if max(len(question), len(answer)) > LONGEST:
             return "longer than 300 characters"
@@ -78,15 +75,7 @@ class QuestionCheck:
             return "answer not in the passage"
         if len(stands) > 1:
             return "answer elsewhere too"
-        support = replace(passage.support(self._vault), snippets=(answer,))
-        case = Case(
-            id="proposal",
-            question=question,
-            answerable=True,
-            gold_supports=(support,),
-            category="factual",
-            expected_key_facts=(answer,),
-        )
+        case = self._case.case(question, answer, passage)
         if _spaced(answer) in _spaced(question) or self._case.refuses(case):
             return "question gives it away"
         if _POINTING.search(_spaced(question)):
@@ -105,11 +94,6 @@ def sifted(proposals: Sequence[Proposal], questions: Sequence[str]) -> tuple[lis
     several: list[Flaw] = ["asked of several passages"] * (len(proposals) - len(alone))
     again: list[Flaw] = ["asked already"] * (len(alone) - len(kept))
     return kept, several + again
-
-
-def _is_plain(text: str) -> bool:
-    """Return whether a text is one line of words, without anything that is not seen."""
-    return text.isprintable() and bool(words(text))
 
 
 def _spaced(text: str) -> str:
