@@ -6,7 +6,8 @@ What stands nowhere, in several places, or could mean two things, is left to a p
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from itertools import zip_longest
 from typing import Any, NamedTuple
 
@@ -69,7 +70,8 @@ def anchored(questions: Iterable[Question], golden: Golden, vault: Vault, severa
             continue
         asked.add(key)
         try:
-            name = question.id if _usable(question.id, taken) else id_of_words(question.question, taken)
+            usable = question.id.strip() and len(question.id) <= 200 and question.id not in taken
+            name = question.id if usable else id_of_words(question.question, taken)
             case = _verified(replace(_case(question, index, several), id=name), vault, sections)
         except _Unsure as unsure:
             candidates = unsure.candidates or search.find(" ".join((*question.answers, question.question)), CANDIDATES)
@@ -94,7 +96,9 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
     if question.impossible:
         raise _Unsure("its source has no answer. Do your notes have one? You decide")
     if question.contexts:
-        stands = _of_contexts(question, index)
+        named = zip_longest(question.contexts, question.documents, fillvalue="")
+        found = ((text, _only(text, index, "context", name)) for text, name in named)
+        stands = [_narrowed(stand, text, question.answers, index) for text, stand in found]
     elif question.answers:
         stands = [_of_answers(question.answers, index)]
     else:
@@ -118,13 +122,6 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
             text for text in question.answers if len(question.answers) == 1 and len(text) <= MAX_FACT
         ),
     )
-
-
-def _of_contexts(question: Question, index: TextIndex) -> list[Stand]:
-    return [
-        _narrowed(_only(text, index, "context", name), text, question.answers, index)
-        for text, name in zip_longest(question.contexts, question.documents, fillvalue="")
-    ]
 
 
 def _narrowed(stand: Stand, context: str, answers: Sequence[str], index: TextIndex) -> Stand:
@@ -179,32 +176,24 @@ def _supports(question: Question, stands: Sequence[Stand], index: TextIndex) -> 
 def _verified(case: Case, vault: Vault, sections: SectionsOf) -> Case:
     """Keep those snippets that a check finds where they are said to be, and see that a line can hold the case."""
 
-    def check(*supports: Support) -> None:
+    def check(*supports: Support) -> Case:
         own = replace(case, gold_supports=supports)
         check_anchors(Golden(name="", cases=(own,), hash=""), vault, sections)
+        return own
 
-    def stands(support: Support, text: str) -> bool:
-        try:
-            check(replace(support, snippets=(text,)))
-        except UsageError:
-            return False
-        return True
-
-    supports = tuple(
-        replace(support, snippets=tuple(text for text in support.snippets if stands(support, text)))
-        for support in case.gold_supports
-    )
-    verified = replace(case, gold_supports=supports)
+    supports = []
+    for support in case.gold_supports:
+        standing = []
+        for text in support.snippets:
+            with suppress(UsageError):
+                check(replace(support, snippets=(text,)))
+                standing.append(text)
+        supports.append(replace(support, snippets=tuple(standing)))
     try:
-        with_cases(b"", [verified])
-        check(*supports)
+        with_cases(b"", [replace(case, gold_supports=tuple(supports))])
+        return check(*supports)
     except (ValueError, UsageError) as error:
         raise _Unsure(f"no question can be made of it: {error}") from None
-    return verified
-
-
-def _usable(name: str, taken: AbstractSet[str]) -> bool:
-    return bool(name.strip()) and len(name) <= 200 and name not in taken
 
 
 def lines(undecided: Iterable[Undecided]) -> bytes:
@@ -213,18 +202,15 @@ def lines(undecided: Iterable[Undecided]) -> bytes:
 
 
 def _row(item: Undecided) -> dict[str, Any]:
+    anchors = ((f"{it.vault}/{it.rel_path}{it.heading_path or ''}", it.text) for it in item.candidates)
     return {
         "question": _text(item.question.question),
         "why": _text(item.reason),
-        "candidates": [{"anchor": _text(_anchor(passage)), "text": _text(passage.text)} for passage in item.candidates],
-        "answers": [_text(answer) for answer in item.question.answers],
-        "contexts": [_text(context) for context in item.question.contexts],
+        "candidates": [{"anchor": _text(anchor), "text": _text(text)} for anchor, text in anchors],
+        "answers": [*map(_text, item.question.answers)],
+        "contexts": [*map(_text, item.question.contexts)],
         "from": _text(item.question.place),
     }
-
-
-def _anchor(passage: Passage) -> str:
-    return f"{passage.vault}/{passage.rel_path}{passage.heading_path or ''}"
 
 
 def _text(text: str) -> str:

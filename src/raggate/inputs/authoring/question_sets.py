@@ -8,6 +8,8 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal
 
@@ -17,7 +19,7 @@ from raggate.base import plugins, yamlio
 from raggate.base.csv_table import decode, parse_json, read_table
 from raggate.base.errors import UsageError
 from raggate.base.files import read_file
-from raggate.base.jsonio import loads
+from raggate.base.jsonio import loads, parse
 from raggate.base.quote import cut
 
 Needed = Literal["any", "all"]
@@ -94,7 +96,7 @@ def detect(path: Path) -> str:
     if path.is_dir():
         known = " or ".join(plugins.names(plugins.GOLDEN_FORMATS))
         raise UsageError(f"{path}: expected a file{f', or a folder of the format {known}' if known else ''}")
-    keys = {key.strip().casefold() for key in records(path)[0][1]}
+    keys = _keys(records(path)[0][1])
     if "vars" in keys or any(key.startswith("__expected") for key in keys):
         return "promptfoo"
     if "paragraphs" in keys or {"question", "context", "answers"} <= keys:
@@ -113,8 +115,7 @@ def _flat(path: Path) -> Iterator[Question]:
         asked = _asked(first(record, QUESTIONS))
         if not asked.strip():
             raise UsageError(f"{place}: no question. Expected one of the keys {', '.join(QUESTIONS)}")
-        keys = {key.strip().casefold() for key in record}
-        own = first(record, ("id",))
+        keys, own = _keys(record), first(record, ("id",))
         yield Question(
             place=place,
             question=asked.strip(),
@@ -123,6 +124,10 @@ def _flat(path: Path) -> Iterator[Question]:
             needed="all" if "required_passages" in keys else None,
             id=str(own) if isinstance(own, str | int) else "",
         )
+
+
+def _keys(record: Record) -> set[str]:
+    return {key.strip().casefold() for key in record}
 
 
 def _asked(value: Any) -> str:
@@ -136,7 +141,11 @@ def _asked(value: Any) -> str:
 def _promptfoo(path: Path) -> Iterator[Question]:
     for place, test in records(path):
         values = test.get("vars")
-        variables = values if isinstance(values, Mapping) else _columns(test)
+        # of a row of a table, all columns that promptfoo has no meaning for
+        columns = {
+            key: value for key, value in test.items() if not key.startswith("__") and key not in {"assert", "vars"}
+        }
+        variables = values if isinstance(values, Mapping) else columns
         asked = first(variables, QUESTIONS)
         if asked is None and len(variables) == 1:
             asked = next(iter(variables.values()))
@@ -149,11 +158,6 @@ def _promptfoo(path: Path) -> Iterator[Question]:
             answers=tuple(filter(_is_itself, _asserted(test))),
             contexts=tuple(filter(_is_itself, texts(first(variables, ("context",))))),
         )
-
-
-def _columns(test: Record) -> dict[str, Any]:
-    """Return the variables of a row of a table: all columns that promptfoo has no meaning for."""
-    return {key: value for key, value in test.items() if not key.startswith("__") and key not in {"assert", "vars"}}
 
 
 def _asserted(test: Record) -> Iterator[str]:
@@ -180,15 +184,16 @@ def _squad(path: Path) -> Iterator[Question]:
         if "paragraphs" not in record:
             yield _of_paragraph(place, record, record.get("context"))
             continue
-        for paragraph in _objects(record["paragraphs"], place, "paragraphs"):
-            for asked in _objects(paragraph.get("qas"), place, "qas"):
+        for paragraph in _objects(record, place, "paragraphs"):
+            for asked in _objects(paragraph, place, "qas"):
                 yield _of_paragraph(place, asked, paragraph.get("context"))
 
 
-def _objects(value: Any, place: str, key: str) -> Iterator[Record]:
+def _objects(record: Record, place: str, key: str) -> list[Record]:
+    value = record.get(key)
     if not isinstance(value, list) or not all(isinstance(item, Mapping) for item in value):
         raise UsageError(f"{place}: {key}: expected a list of objects")
-    yield from value
+    return value
 
 
 def _of_paragraph(place: str, asked: Record, context: Any) -> Question:
@@ -196,14 +201,13 @@ def _of_paragraph(place: str, asked: Record, context: Any) -> Question:
     if not isinstance(question, str) or not question.strip():
         raise UsageError(f"{place}: a question without text")
     given = tuple(dict.fromkeys(texts(answers)))
-    # of one that is impossible the list is empty, if no key says so
-    impossible = asked.get("is_impossible") is True or (answers is not None and not given)
     return Question(
         place=place,
         question=question.strip(),
         answers=given,
         contexts=(context,) if isinstance(context, str) and context.strip() else (),
-        impossible=impossible,
+        # of one that is impossible the list is empty, if no key says so
+        impossible=asked.get("is_impossible") is True or (answers is not None and not given),
         id=own if isinstance(own, str) else "",
     )
 
@@ -230,16 +234,14 @@ def first(record: Record, keys: Sequence[str]) -> Any:
 
 
 def _listed(text: str) -> list[str]:
-    """Read a cell that holds a list; any other is one text."""
+    """Read a cell that holds a list, as JSON or as Python shows it; any other is one text."""
     stripped = text.strip()
-    if not (stripped.startswith("[") and stripped.endswith("]")):
-        return [text]
-    try:
-        value = loads(stripped)
-        return [item for item in value if isinstance(item, str)] if isinstance(value, list) else [text]
-    except ValueError:
-        # as Python, and libraries that write tables by it, show a list
-        return [*map(_literal, _LITERALS.findall(stripped))] if _LIST.fullmatch(stripped) else [text]
+    if stripped.startswith("[") and stripped.endswith("]"):
+        with suppress(ValueError):
+            return [item for item in loads(stripped) if isinstance(item, str)]
+        if _LIST.fullmatch(stripped):
+            return [*map(_literal, _LITERALS.findall(stripped))]
+    return [text]
 
 
 def _literal(written: str) -> str:
@@ -252,8 +254,12 @@ def _literal(written: str) -> str:
 def records(path: Path) -> list[Placed]:
     """Read the records of a file, whose suffix says what it is."""
     data, name, suffix = read_file(path, most_bytes=MAX_BYTES), str(path), path.suffix.lower()
+    placed: Iterable[Placed]
     if suffix in {".csv", ".tsv"}:
-        placed = _rows(data, name, tabs=suffix == ".tsv")
+        header = decode(data, name).split("\n", 1)[0]
+        # what spreadsheets write where a comma is the decimal mark
+        comma = ";" if header.count(";") > header.count(",") else ","
+        placed = ((row.place, row.values) for row in read_table(data, name, "\t" if suffix == ".tsv" else comma).rows)
     elif suffix == ".jsonl":
         placed = _lines(data, name)
     elif suffix in {".yaml", ".yml"}:
@@ -262,43 +268,27 @@ def records(path: Path) -> list[Placed]:
         placed = _items(parse_json(data, name), name)
     else:
         raise UsageError(f"{name}: expected a file .csv, .tsv, .json, .jsonl or .yaml, or a BEIR folder")
-    result = list(placed)
+    result = list(islice(placed, MAX_RECORDS + 1))
     if not result:
         raise UsageError(f"{name}: no records")
     if len(result) > MAX_RECORDS:
-        raise UsageError(f"{name}: {len(result)} records, expected at most {MAX_RECORDS}")
+        raise UsageError(f"{name}: more than {MAX_RECORDS} records")
     return result
-
-
-def _rows(data: bytes, name: str, *, tabs: bool) -> Iterable[Placed]:
-    header = decode(data, name).split("\n", 1)[0]
-    # what spreadsheets write where a comma is the decimal mark
-    semicolons = header.count(";") > header.count(",")
-    table = read_table(data, name, "\t" if tabs else ";" if semicolons else ",")
-    return ((row.place, row.values) for row in table.rows)
 
 
 def _lines(data: bytes, name: str) -> Iterable[Placed]:
     for number, line in enumerate(decode(data, name).split("\n"), 1):
-        if not line.strip():
-            continue
-        place = f"{name}:{number}"
-        try:
-            value = loads(line)
-        except ValueError as error:
-            raise UsageError(f"{place}: not valid JSON: {error}") from None
-        yield place, _object(value, place)
+        if line.strip():
+            place = f"{name}:{number}"
+            yield place, _object(parse(line, place), place)
 
 
 def _items(value: Any, name: str) -> Iterable[Placed]:
     if isinstance(value, dict):
-        held = next((value[key] for key in HOLDERS if isinstance(value.get(key), list)), None)
-        if held is None:
-            keys = ", ".join(HOLDERS)
-            raise UsageError(f"{name}: expected a list of records, or one below one of the keys {keys}")
-        value = held
+        value = next((value[key] for key in HOLDERS if isinstance(value.get(key), list)), None)
     if not isinstance(value, list):
-        raise UsageError(f"{name}: expected a list of records")
+        keys = ", ".join(HOLDERS)
+        raise UsageError(f"{name}: expected a list of records, or one below one of the keys {keys}")
     for number, item in enumerate(value, 1):
         place = f"{name}: item {number}"
         yield place, _object(item, place)
