@@ -130,12 +130,16 @@ class Commit(Struct, frozen=True, dict=True):
         links = ((name, inner) for name, inner in self.objects.walk(entry.id) if inner.kind == "link")
         return next((_joined(path, name) for name, inner in links if self._may_leave(name, inner)), None)
 
-    def _may_leave(self, name: str, link: Entry) -> bool:
+    def _leads(self, name: str, link: Entry) -> tuple[str, bool]:
+        """Return where a link leads, and whether that is out of its directory by its words."""
         leads = os.fsdecode(self.objects.blob(link, limit=_MOST_LINK_BYTES))
         meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), leads))
+        return leads, meant.startswith("/") or meant.split("/")[0] == ".."
+
+    def _may_leave(self, name: str, link: Entry) -> bool:
+        leads, leaves = self._leads(name, link)
         # back out of what may be a link itself is no way that words tell
-        onward = dropwhile(lambda part: part in {"", ".", ".."}, leads.split("/"))
-        return ".." in onward or meant.startswith("/") or meant.split("/")[0] == ".."
+        return leaves or ".." in dropwhile(lambda part: part in {"", ".", ".."}, leads.split("/"))
 
     def repositories(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Name the folders at or below these paths that are repositories of their own in the working tree."""
@@ -175,7 +179,9 @@ class Commit(Struct, frozen=True, dict=True):
         """List a directory and see that it is not too much before anything of it is read."""
         where, limits, entries, total = self.place(path), self.objects.limits, dict[str, Entry](), 0
         for name, entry in self.objects.walk(tree.id):
-            _refuse_name(name)
+            # git has none of these but the backslash, which is a separator to some
+            if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
+                raise UsageError(f"{name}: raggate cannot use this file name of the commit")
             entries[name] = entry
             total += entry.size
             if len(entries) > limits.files:
@@ -209,18 +215,14 @@ class Commit(Struct, frozen=True, dict=True):
         for name, entry in links.items():
             place = target / name
             place.parent.mkdir(parents=True, exist_ok=True)
-            place.symlink_to(self._leads_to(_joined(path, name), name, entry))
+            leads, leaves = self._leads(name, entry)
+            if not leads or "\0" in leads or leaves:
+                raise self._link_out(_joined(path, name))
+            place.symlink_to(leads)
         # two of them may lead out together
         for name in links:
             if not Path(os.path.realpath(target / name)).is_relative_to(os.path.realpath(target)):
                 raise self._link_out(_joined(path, name))
-
-    def _leads_to(self, path: str, name: str, entry: Entry) -> str:
-        leads = os.fsdecode(self.objects.blob(entry, limit=_MOST_LINK_BYTES))
-        meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), leads))
-        if not leads or "\0" in leads or meant.startswith("/") or meant.split("/")[0] == "..":
-            raise self._link_out(path)
-        return leads
 
     def _link_out(self, path: str) -> UsageError:
         where = self.place(path)
@@ -239,13 +241,6 @@ class Commit(Struct, frozen=True, dict=True):
                 f"{self.place(path)}: its content is in Git LFS, so the commit contains only a pointer",
                 hint="Store raggate's files and your notes outside Git LFS.",
             )
-
-
-def _refuse_name(name: str) -> None:
-    """Refuse a path of a commit that would not be written out as what it is."""
-    # git has none of these but the backslash, which is a separator to some
-    if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
-        raise UsageError(f"{name}: raggate cannot use this file name of the commit")
 
 
 def _joined(path: str, name: str) -> str:
@@ -288,12 +283,9 @@ def _listed(root: Path, paths: Sequence[str], checkout: git.Checkout, like: str,
         names = set(reader.listed(*inner))
         if tracked:
             kept = set(reader.tracked(*inner)) - names
-            names |= {name for name in kept if _is_file(checkout.top / name)}
+            places = ((name, checkout.top / name) for name in kept)
+            names |= {name for name, place in places if place.is_symlink() or place.is_file()}
     return {posixpath.relpath(name, prefix) + ("/" if name.endswith("/") else "") for name in names}
-
-
-def _is_file(place: Path) -> bool:
-    return place.is_symlink() or place.is_file()
 
 
 def _inside(place: Path, top: Path) -> bool:
@@ -323,7 +315,7 @@ def regular(place: Path, size: int | None = None) -> bytes | None:
     """Read a regular file, of exactly this size if one is given; None for anything else, without opening it."""
     try:
         about = place.lstat()
-        if not stat.S_ISREG(about.st_mode) or about.st_size != (about.st_size if size is None else size):
+        if not stat.S_ISREG(about.st_mode) or size not in {None, about.st_size}:
             return None
         with place.open("rb") as stream:
             return stream.read(about.st_size)
@@ -335,7 +327,9 @@ def same(root: Path, name: str, entry: Entry) -> bool:
     """Return whether the working tree has at a path what a commit has there, line ends of Windows aside."""
     place = root / name
     try:
-        if not _reached_directly(place, root, name):
+        # no link leads to the path, which may begin with `..`
+        meant = os.path.normpath(os.path.join(os.path.realpath(root), name))  # noqa: PTH118 - the text, unresolved
+        if os.path.realpath(place.parent) != str(Path(meant).parent):
             return False
         content = os.fsencode(place.readlink()) if entry.kind == "link" else regular(place)
     except (OSError, ValueError):
@@ -344,9 +338,3 @@ def same(root: Path, name: str, entry: Entry) -> bool:
         return False
     texts = (content, content.replace(b"\r\n", b"\n"))
     return any(object_id("blob", text, like=entry.id) == entry.id for text in texts)
-
-
-def _reached_directly(place: Path, root: Path, name: str) -> bool:
-    """Return whether no link leads to a path, which may begin with `..`."""
-    meant = os.path.normpath(os.path.join(os.path.realpath(root), name))  # noqa: PTH118 - the text, unresolved
-    return os.path.realpath(place.parent) == str(Path(meant).parent)

@@ -92,19 +92,19 @@ def find(folder: Path, workspace: Path | None = None) -> Checkout | None:
     above = [folder, *folder.parents]
     if workspace is None:
         checkouts = [*filter(None, map(_checkout, above))]
-        return next((own for own in checkouts if not _is_submodule(own, checkouts) or _is_here(own)), None)
+        modules = [outer.directory / "modules" for outer in checkouts]
+        return next(
+            (
+                own
+                for own in checkouts
+                if not any(map(own.directory.is_relative_to, modules)) or Path.cwd().is_relative_to(own.top.resolve())
+            ),
+            None,
+        )
     workspace = Path(os.path.normpath(workspace.absolute()))
     inside = above[: above.index(workspace) + 1] if workspace in above else []
     real = [place for place in inside if not (place / ".git").is_file()]
     return next(filter(None, map(_checkout, [*real, *reversed(inside)])), None)
-
-
-def _is_submodule(own: Checkout, checkouts: Iterable[Checkout]) -> bool:
-    return any(own.directory.is_relative_to(outer.directory / "modules") for outer in checkouts)
-
-
-def _is_here(own: Checkout) -> bool:
-    return Path.cwd().is_relative_to(own.top.resolve())
 
 
 def _checkout(top: Path) -> Checkout | None:
@@ -137,18 +137,13 @@ def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
     if done.returncode != 0 or not is_id(commit):
         return None
     # git takes a tag before a branch, and whoever can push can push a tag `origin/main`
-    if b" is ambiguous" in done.stderr and not _is_exact(revision):
+    name = re.split(r"[~^:@]", revision, maxsplit=1)[0]
+    if b" is ambiguous" in done.stderr and name != "HEAD" and not name.startswith("refs/"):
         raise UsageError(
             f"{quoted(revision)} names several things here, such as a tag and a branch",
             hint="Write the full name, such as refs/remotes/origin/main.",
         )
     return commit
-
-
-def _is_exact(revision: str) -> bool:
-    """Return whether git takes a revision's name for what it says before it looks for tags and branches called so."""
-    name = re.split(r"[~^:@]", revision, maxsplit=1)[0]
-    return name == "HEAD" or name.startswith("refs/")
 
 
 class Reader:
@@ -182,14 +177,11 @@ class Reader:
     def changes(self, commit: str, but: Collection[str] = ()) -> bytes:
         """Return what tracked files differ in from a commit, as one patch; nothing where they do not."""
         self._take_index()
-        paths: Collection[str] = ()
-        if but:
-            listed = self.run(*_CHANGED, commit, "--")
-            names = set(_names(listed))
-            counting = sorted(names.difference(but))
-            if listed.returncode == 0 and not counting:
-                return b""
-            paths = counting if len(counting) < len(names) else ()
+        listed = self.run(*_CHANGED, commit, "--")
+        names = {*_names(listed)}
+        if listed.returncode == 0 and names <= {*but}:
+            return b""
+        paths = sorted(names.difference(but)) if names & {*but} else []
         options = ("--exit-code", "--binary", "--full-index", "--no-color")
         done = self.run("diff", *options, *_DIFF, commit, "--", *paths)
         # what cannot be compared counts as changed
@@ -428,8 +420,7 @@ class LocalObjects:
             actual_kind, content = self._asked(object_name, limit)
         except (OSError, ValueError) as error:
             self._hang_up()
-            problem = TooLarge if isinstance(error, _OversizeError) else UsageError
-            raise problem(f"git cannot read {object_name[:12]}: {error}") from None
+            raise UsageError(f"git cannot read {object_name[:12]}: {error}") from None
         if content is None:
             raise Missing(f"git does not have {object_name}", hint=_HINT)
         # git takes the content of a loose object for what its file's name says
@@ -457,7 +448,8 @@ class LocalObjects:
         size = int(words[2])
         if size > limit:
             # it is still to come, so git is asked no more
-            raise _OversizeError(f"it has {size} bytes, expected at most {limit}")
+            self._hang_up()
+            raise TooLarge(f"git cannot read {object_name[:12]}: it has {size} bytes, expected at most {limit}")
         content = stdout.read(size + 1)
         if len(content) <= size:
             raise ValueError("it ended in the middle of an answer")
@@ -468,7 +460,3 @@ class LocalObjects:
             self._git.kill()
             self._git.communicate()
         self._git = None
-
-
-class _OversizeError(ValueError):
-    """What git announces is larger than what may be read."""
