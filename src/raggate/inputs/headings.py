@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache, cached_property, lru_cache
 from itertools import combinations, pairwise
 from operator import eq
@@ -18,7 +18,6 @@ from raggate.base.headings import (
     covers,
     elements,
     fold,
-    is_end_of,
     is_path,
     last_headings,
     readings,
@@ -296,18 +295,7 @@ class SectionNames:
         wanted = self.inside(gold)
         # a note may have one heading very often
         others = set(self.named(heading) or self._named_above(heading)).difference(wanted)
-        return all(_lies_in(section, wanted) for section in others)
-
-    def may_be_cited(self, gold: str, cited: str) -> bool:
-        """Return whether what a text cites can be the section at `gold`, or one in it, by the headings closest to it.
-
-        Texts cite the last headings of a path alone, so several sections may be meant, and one of them is enough.
-        """
-        wanted = self.inside(gold)
-        meant = closest(
-            lambda same: [it for it in self._reading_as(cited) if is_end_of(written(it.path), cited, same)]
-        ) or self._named_above(cited)
-        return not meant or any(_lies_in(section, wanted) for section in meant)
+        return all(any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in others)
 
     def _reading_as(self, path: str) -> set[Section]:
         """Return the sections whose own heading reads as the last one of a path."""
@@ -348,10 +336,6 @@ class SectionNames:
         )
         # what is filed under the file's name is meant where no heading is
         return tuple(section for section in equal if section.levels) or equal
-
-
-def _lies_in(inner: Section, outer: Iterable[Section]) -> bool:
-    return any(section.begin <= inner.begin and inner.end <= section.end for section in outer)
 
 
 def _readings(path: str) -> frozenset[str]:

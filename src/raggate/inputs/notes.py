@@ -22,18 +22,15 @@ from msgspec.structs import replace
 
 from raggate.base.headings import (
     ATTRIBUTE_LIST,
-    Citation,
     covers,
     elements,
-    is_end_of,
-    parse,
     without_attributes,
 )
 from raggate.base.numbers import rounded
 from raggate.base.unicode import stream_safe, words as ascii_words
 from raggate.inputs.headings import LineKind, heading_paths, kinds_of, lines_of, sections_of
 from raggate.models.golden import Case, Support, Vault
-from raggate.models.run import Chunk, Expected, LabelledResult, ProbeAnswer, Reference, Response
+from raggate.models.run import Chunk, Expected, LabelledResult, ProbeAnswer, Reference
 
 SHINGLE = 3
 """Words in a row that must stand in the note to count."""
@@ -335,7 +332,7 @@ class Notes:
         A chunk of a note that is not in the vault is not looked up: what it tells cannot stand anywhere. One that tells
         a heading otherwise than the golden set, which could be another one of its note as well, matches nothing.
         """
-        response, chunks = item.result.response, item.result.chunks
+        chunks = item.result.chunks
         gold = {support.rel_path for support in item.case.gold_supports}
         vague = [self._vague(chunk, item.case) if chunk.rel_path in gold else () for chunk in chunks]
         strange = self._strange_parts(chunks)
@@ -351,7 +348,6 @@ class Notes:
             strange_headings=tuple(position for position, (heading, _, _) in enumerate(strange) if heading),
             strange_texts=tuple(position for position, (_, text, _) in enumerate(strange) if text),
             partly=tuple((position, share) for position, (_, _, share) in enumerate(strange) if share < 1),
-            unclear_citations=tuple(self._unclear_citations(response, item.case)) if response else (),
             expected=self._expected(
                 tuple((support, item.case.vaults_of(support)) for support in item.case.gold_supports)
             ),
@@ -372,26 +368,7 @@ class Notes:
         longest = max((section for _, section in standing), default=0)
         return Expected(code="code" in kinds, table="table" in kinds, section=longest)
 
-    def _unclear_citations(self, response: Response, case: Case) -> Iterator[tuple[int, int]]:
-        """Yield the cited places, each with a support that it reads like and that it may as well not be of."""
-        places: tuple[Reference | Citation, ...] = (*response.references, *parse(response.answer or ""))
-        for position, place in enumerate(places):
-            vague = self._vague(place, case) if isinstance(place, Reference) else self._vaguely_named(place, case)
-            yield from ((position, index) for index in vague)
-
-    def _vaguely_named(self, citation: Citation, case: Case) -> Iterator[int]:
-        """Yield the supports that a text reads like, though another section of the note is closer to its words."""
-        for index, support in enumerate(case.gold_supports):
-            gold = support.heading_path
-            if gold is None or not f"/{support.rel_path}".endswith(f"/{citation.rel_path}"):
-                continue
-            if _as_written(gold, citation.heading_path) or is_end_of(gold, citation.heading_path, eq):
-                continue
-            notes = self._vault.notes_at(support.rel_path, case.vaults_of(support))
-            if notes and not any(self._sections(note).may_be_cited(gold, citation.heading_path) for note in notes):
-                yield index
-
-    def _vague(self, chunk: Chunk | Reference, case: Case) -> tuple[int, ...]:
+    def _vague(self, chunk: Chunk, case: Case) -> tuple[int, ...]:
         """Return the supports whose section a chunk could be of by its heading, and as well of another of the note."""
         return tuple(
             index
@@ -400,14 +377,12 @@ class Notes:
             and support.heading_path is not None
             and not _as_written(support.heading_path, chunk.heading_path)
             and covers(support.heading_path, chunk.heading_path)
-            and not self._told_apart(chunk, support, case)
+            and not self._told_apart(chunk, support.heading_path, case.vaults_of(support))
         )
 
-    def _told_apart(self, chunk: Chunk | Reference, support: Support, case: Case) -> bool:
+    def _told_apart(self, chunk: Chunk, gold: str, allowed: Sequence[str]) -> bool:
         """Return whether the heading of a chunk can be of no other section of its note than that of a support."""
-        allowed = case.vaults_of(support)
         notes = [note for note in self._notes_at(chunk.vault, chunk.rel_path) if not allowed or note[0] in allowed]
-        gold = support.heading_path or ""
         return not notes or any(self._sections(note).is_inside(gold, chunk.heading_path) for note in notes)
 
     def label_probe(self, answer: ProbeAnswer) -> ProbeAnswer:

@@ -221,8 +221,6 @@ class Labels(Struct, frozen=True):
         lengths: characters of each chunk's whole text, if texts were cut when the run was written; else none.
         partly: pairs of a position and a share from 0 to 1, of chunks that hold text which is not of their note: the
             share of the words that is.
-        unclear_citations: pairs of a place that the answer cites and a gold support, whose headings read alike though
-            the place could as well be another section of the note. Places are the references, then those of the text.
         expected: where the snippets of its question stand.
     """
 
@@ -238,7 +236,6 @@ class Labels(Struct, frozen=True):
     copies: tuple[int, ...] = ()
     leaks: tuple[Leak, ...] = ()
     ambiguous: tuple[int, ...] = ()
-    unclear_citations: tuple[tuple[int, int], ...] = ()
     judged: tuple[int, ...] = ()
     lengths: tuple[Length, ...] = ()
     partly: tuple[tuple[int, Share], ...] = ()

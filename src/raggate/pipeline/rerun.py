@@ -77,7 +77,7 @@ def _relabelled(run: Run, cases: Golden) -> Run:
             if case.hash != item.case.hash:
                 again = scoring.label(case, item.result, truncated=labels.truncated)
                 # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
-                labels = replace(labels, matches=again.labels.matches, unclear_citations=())
+                labels = replace(labels, matches=again.labels.matches)
                 # judges were told what was expected then
                 judgements = ()
             chunks = item.result.chunks

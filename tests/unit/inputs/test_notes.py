@@ -19,41 +19,8 @@ from raggate.inputs.notes import (
     has_text,
 )
 from raggate.models.golden import Vault
-from raggate.models.run import Chunk, Expected, Labels, Reference
-from raggate.scoring.metrics.citations import cited_supports
+from raggate.models.run import Chunk, Expected, Labels
 from tables import each_row
-
-
-@each_row(
-    ("gold", "cited", "clear"),
-    [
-        pytest.param("# A > ## Set up", "# A > ## Set up", True, id="as it is written"),
-        pytest.param("# A > ## Set up", "Set up", True, id="its last heading, as it is written"),
-        pytest.param("# A > ## Set up", "SET UP", False, id="the last heading of the other one"),
-        pytest.param("# A > ## Set up", "# A > ## SET UP", False, id="as the other one is written"),
-        pytest.param("# A", "SET UP", False, id="a heading below the gold one is not its end"),
-        pytest.param("# A", "# a > ## set up", True, id="in the section around both"),
-    ],
-)
-def test_a_citation_is_of_the_section_that_is_written_most_like_it(gold: str, cited: str, *, clear: bool) -> None:
-    """`SET UP` cites that heading, and not `Set up` of the same note: by a reference, and by the text of an answer."""
-    case = make_case(gold_supports=(make_support("a.md", gold, vault="work"),))
-    reference = Reference(vault="work", rel_path="a.md", heading_path=cited, chunk_index=0)
-    by_text = make_response(answer=f"See [File: a.md, Section: {cited}].")
-    assert bool(cited_supports(TWINS.label(make_labelled(case, make_result(response=by_text))))) is clear
-    if cited.startswith("# "):
-        by_reference = make_response(references=(reference,))
-        assert bool(cited_supports(TWINS.label(make_labelled(case, make_result(response=by_reference))))) is clear
-
-
-def test_what_an_answer_cites_where_two_headings_read_alike_is_kept() -> None:
-    """The pair of place and support is a label, so that a stored run is scored as it was: here, the second place's."""
-    case = make_case(gold_supports=(make_support("a.md", "# A > ## Set up", vault="work"),))
-    text = "[File: a.md, Section: Set up] and [File: a.md, Section: SET UP]"
-    item = TWINS.label(make_labelled(case, make_result(response=make_response(answer=text))))
-    assert item.labels.unclear_citations == ((1, 0),)
-    assert cited_supports(item) == {0}
-
 
 NOTE = """---
 title: Boiler room

@@ -21,20 +21,15 @@ def has_citation(response: Response) -> bool:
 
 
 def cited_supports(item: LabelledResult) -> frozenset[int]:
-    """Return the indices of the gold supports that the references or the text of the answer name.
-
-    A heading that could as well be another one of its note names none.
-    """
+    """Return the indices of the gold supports that the references or the text of the answer name."""
     response = item.result.response
     if response is None or response.abstained:
         return frozenset()
-    unclear = set(item.labels.unclear_citations)
     places: tuple[Reference | Citation, ...] = (*response.references, *parse(response.answer or ""))
     return frozenset(
         index
         for index, support in enumerate(item.case.gold_supports)
-        for position, place in enumerate(places)
-        if (position, index) not in unclear and _cites(place, support, item.case)
+        if any(_cites(place, support, item.case) for place in places)
     )
 
 
