@@ -32,5 +32,8 @@ def test_a_vault_that_one_chunk_tells(alike: Project) -> None:
     assert alike.command("check").code == 0
     done = alike.command("check", FAKE_BEHAVIOUR="strays")
     assert done.code == 3, done.out + done.err
-    assert "The API returned vault (hybrid) in 12 of 12 answers of the baseline's run and in 0 of 12 now" in done.out
+    assert (
+        "Raggate knew each passage's vault (hybrid) in 12 of 12 answers of the baseline's run and in 0 of 12 now"
+        in done.out
+    )
     assert {row["current"] for row in alike.verdict()["metrics"] if row["metric"] == "hit_at_1"} == {1}
