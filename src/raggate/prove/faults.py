@@ -133,13 +133,10 @@ def abstaining(response: Response) -> Response:
 
 
 class AnswerFault(Struct, frozen=True, kw_only=True):
-    """A fault of answers.
+    """A fault of answers: what is wrong and how much of it, in words.
 
-    Attributes:
-        name: what is wrong.
-        size: how much of it, in words.
-        apply: gives results with the fault, in the same order; those of failed calls stay as they are.
-        notes: gives the notes it is about, where it is about some.
+    `apply` gives results with the fault, in the same order; those of failed calls stay as they are. `notes` gives the
+    notes it is about, where it is about some.
     """
 
     name: str
@@ -277,14 +274,9 @@ def lot(*parts: object) -> bytes:
 
 
 def struck(keys: Iterable[str], share: float, fault: str) -> frozenset[str]:
-    """Choose a share of keys, exactly so many (half up), and at least one of some.
+    """Choose a share of keys, exactly so many (half up), and at least one of some; doubles count once.
 
-    A larger share of the same fault strikes all that a smaller one does, and more.
-
-    Args:
-        keys: names of questions or notes; doubles count once.
-        share: from 0 to 1.
-        fault: the name of the fault, without its size.
+    A larger share of the same fault, by its name without its size, strikes all that a smaller one does, and more.
     """
     ordered = sorted(set(keys), key=lambda key: lot(fault, key))
     count = floor(share * len(ordered) + 0.5)

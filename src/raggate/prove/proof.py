@@ -78,15 +78,9 @@ def unasked_notes(cases: Iterable[Case], vault: Vault) -> tuple[str, ...]:
 def watch(
     metric: str, values: Mapping[str, MetricValue], tolerance: float | None, runs: Sequence[Trial]
 ) -> Watch | None:
-    """Return how well the watched metric stands, and the smallest loss that can be seen.
+    """Return how well the watched metric stands, and the smallest loss that can be seen; None without a value.
 
-    Args:
-        values: it without a fault, by mode. Some question of each mode has a value.
-        tolerance: how much it may fall; None where it is not gated.
-        runs: runs without a fault, which tell how much the questions move by themselves.
-
-    Returns:
-        None when no question has a value.
+    `values` are those without a fault, by mode, and `runs` without a fault tell how much questions move by themselves.
     """
     if not values:
         return None
@@ -160,11 +154,7 @@ def _together(trial: Trial) -> str:
 
 
 def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
-    """Try every known fault on the gate, and leave the reports in a run directory, also when it is interrupted.
-
-    Returns:
-        The run directory, and what the proof says.
-    """
+    """Try every known fault on the gate, and leave the reports in the run directory, also when it is interrupted."""
     with load_inputs(request) as given:
         waivers.check_cases(given.config, given.golden, request.config_place)
         # what the configuration asks twice decides nothing here
@@ -355,10 +345,7 @@ def _explained(trial: Trial, watched: Watch, unasked: Sequence[str]) -> Trial:
 def patched_copy(root: Path, patch: str, name: str) -> Iterator[Path]:
     """Copy the files of a directory that git does not ignore, apply a patch to the copy, and remove it on leaving.
 
-    Args:
-        root: absolute directory of the configuration, in a git checkout.
-        patch: the patch, relative to it; its paths are relative to it too.
-        name: what messages call the key that names the patch.
+    The patch and its paths are relative to the directory; `name` is what messages call the key that names it.
     """
     path = root / patch
     if not path.resolve().is_relative_to(root.resolve()):

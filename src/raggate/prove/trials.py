@@ -35,15 +35,8 @@ CLEAN = "the run without a fault"
 class Bench(Struct, frozen=True, kw_only=True):
     """What all trials are judged by: the run without a fault, as the baseline it would be if it were promoted.
 
-    Attributes:
-        blank: a run without results, with only how it is measured.
-        notes: the notes of the vault, to look answers up in.
-        passages: the passages of the vault.
-        clean: the results without a fault, in the order they were asked in.
-        run: the run that these make.
-        baseline: the same as a baseline.
-        metric: the hit rate that is watched.
-        depth: how many chunks a reader sees, the cut-off of that metric.
+    `blank` is a run without results, and `clean` are the results without a fault, in the order they were asked in.
+    `metric` is the hit rate that is watched; its cut-off `depth` is how many chunks a reader sees.
     """
 
     blank: Run
@@ -59,11 +52,7 @@ class Bench(Struct, frozen=True, kw_only=True):
     def of(
         cls, request: Request, inputs: Inputs, directory: Path, started: str, clean: Sequence[Result], seconds: float
     ) -> Self:
-        """Make a bench of the results of a run without a fault, and write that run into its directory.
-
-        Args:
-            started: when the run began, ISO 8601.
-        """
+        """Make a bench of the results of a run without a fault, and write that run into its directory."""
         blank = measure.blank_run(directory, started, request, inputs, command="prove")
         notes = Notes(inputs.vault)
         run = measure.finished_run(blank, clean, seconds, notes, stopped=None)
@@ -97,12 +86,7 @@ class Bench(Struct, frozen=True, kw_only=True):
         notes: frozenset[Note] = frozenset(),
         stopped: str | None = None,
     ) -> Trial:
-        """Judge results with a fault.
-
-        Args:
-            results: the results, those of the run without a fault in the same order.
-            stopped: why not all was asked, None when it was.
-        """
+        """Judge results with a fault, in the order of those without; `stopped` says why not all was asked."""
         review = self.review(results, stopped)
         verdict = review.verdict
         value, drop = self._drop(review.scorecard)

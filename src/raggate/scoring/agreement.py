@@ -22,13 +22,7 @@ def krippendorff_alpha(units: Sequence[Unit], *, without_variation: float | None
 
     Formula: 1 - (n - 1) * sum_u(sum_{c != k} n_uc * n_uk / (m_u - 1)) / sum_{c != k} n_c * n_k over the units u with
     m_u >= 2 values, where n_uc counts value c in unit u, n_c over all such units, and n is the number of their values.
-
-    Args:
-        without_variation: what to give when all values are the same, where the formula is 0/0. The annotation system
-            this comes from says 1.0; Krippendorff calls it undefined, which is the default.
-
-    Returns:
-        None when no unit has two values, or nothing varies.
+    None when no unit has two values. When all are the same it is `without_variation`, as Krippendorff leaves 0/0 open.
     """
     return alpha_of_counts([Counter(unit) for unit in units if len(unit) > 1], without_variation)
 
@@ -55,10 +49,7 @@ def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float | N
 
     Formula: 1 - sum_i (a_i - b_i)^2 / (sum_i sum_j (a_i - b_j)^2 / n): the squared distance of the two grades of a
     unit, against that of grades drawn from what each of them gave. 1 is perfect agreement, 0 is chance, below is worse.
-    A median of several judges may lie between two grades.
-
-    Returns:
-        None for no units, and when both gave the same single grade everywhere.
+    None for no units, and when both gave the same single grade everywhere.
     """
     n = len(first)
     if n != len(second):

@@ -38,12 +38,7 @@ DEFAULT = Sampling()
 
 
 def wilson(successes: float, n: int, *, level: float = LEVEL) -> Interval:
-    """Return Wilson's score interval of a proportion, clamped to [0, 1].
-
-    Args:
-        successes: how many of the n are 1; also the sum of n values from 0 to 1, whose interval would be no wider.
-        n: the number of trials, at least 1.
-    """
+    """Return Wilson's score interval of a proportion, clamped to [0, 1]; `successes` may be a sum of values up to 1."""
     check_level(level)
     if n < 1 or not 0 <= successes <= n:
         raise ValueError(f"{successes} of {n} is not a proportion")
@@ -83,8 +78,6 @@ def bootstrap(
 
 def quantile(ordered: Sequence[float], share: float) -> float:
     """Return the quantile of ascending values, interpolated linearly between its neighbours."""
-    if not ordered:
-        raise ValueError("a quantile needs at least one value")
     place = share * (len(ordered) - 1)
     below = min(max(floor(place), 0), len(ordered) - 1)
     above = min(below + 1, len(ordered) - 1)

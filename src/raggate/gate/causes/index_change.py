@@ -181,9 +181,7 @@ def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
 def chunks(comparison: Comparison, *, whole: bool) -> Iterator[Reason]:
     """Yield that an index of the same notes holds fewer chunks than the baseline's.
 
-    Args:
-        whole: whether it is those that show all notes cut otherwise, which can be judged; else the others, in which
-            notes or text may be missing, that no question finds.
+    With `whole` where all notes are cut otherwise, which can be judged; else where notes or text may be missing.
     """
     index = _index(comparison)
     chunks = index and index.chunks

@@ -106,16 +106,11 @@ def t_quantile(chance: float, freedom: float) -> float:
 
 
 def paired_t(changes: Sequence[float]) -> float:
-    """Return the one-sided p-value of "the mean change is not negative".
+    """Return the one-sided p-value of "the mean change is not negative", of one number for each independent unit.
 
-    Formula: P(T <= mean / (s / sqrt(n))), T of Student with n - 1 degrees of freedom.
-
-    Args:
-        changes: one number for each independent unit.
-
-    Returns:
-        A number from 0 to 1; 1 where the mean is not negative, or there are fewer than two units. Where all changes
-        are the same there is no spread to measure by: then 2^-n, the share of sign patterns with as low a sum.
+    Formula: P(T <= mean / (s / sqrt(n))), T of Student with n - 1 degrees of freedom. It is 1 where the mean is not
+    negative, or there are fewer than two units. Where all changes are the same there is no spread to measure by: then
+    2^-n, the share of sign patterns with as low a sum.
     """
     n = len(changes)
     if n < 2:

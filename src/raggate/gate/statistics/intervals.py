@@ -11,25 +11,20 @@ from raggate.gate.statistics.distributions import mean_and_error, t_quantile
 from raggate.models.scorecard import EPSILON
 
 _HALVINGS = 60
+_UPPER = 0.975
 
 
 @lru_cache(maxsize=1024)  # the same counts stand in many slices and metrics
-def tango(n: int, lost: int, gained: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Return Tango's score interval of the change of a share, where each question is 0 or 1.
+def tango(n: int, lost: int, gained: int) -> tuple[float, float]:
+    """Return Tango's 95% score interval of the change of a share, where each question is 0 or 1.
 
     Formula: the changes D with (gained - lost - nD)^2 <= z^2 n (2q + D(1 - D)), where q is the most likely share of
     questions lost if the true change were D.
     Source: Tango 1998, Statistics in Medicine 17, 891-908. It holds where nothing moved, too.
-
-    Returns:
-        Low and high, each from -1 to 1; the observed change lies between them.
-
-    Raises:
-        ValueError: for counts that are negative, or more than n together, or n below 1, or a confidence out of range.
     """
     if n < 1 or min(lost, gained) < 0 or lost + gained > n:
         raise ValueError(f"{lost} lost and {gained} gained are no counts of {n} questions")
-    z = _normal_quantile(confidence)
+    z = NormalDist().inv_cdf(_UPPER)
     change = (gained - lost) / n
 
     def distance(at: float) -> float:
@@ -42,35 +37,19 @@ def tango(n: int, lost: int, gained: int, confidence: float = 0.95) -> tuple[flo
     return _edge(distance, change, -1.0), _edge(distance, change, 1.0)
 
 
-def t_interval(changes: Sequence[float], confidence: float = 0.95) -> tuple[float, float] | None:
-    """Return the t interval of a mean change; None with fewer than two units, which have no spread."""
-    _normal_quantile(confidence)
+def mean_interval(changes: Sequence[float], most: float) -> tuple[float, float] | None:
+    """Return the 95% t interval of a mean change, at most as wide as the scale; None with fewer than two units."""
     if len(changes) < 2:
         return None
     mean, error = mean_and_error(changes)
-    half = t_quantile((1.0 + confidence) / 2.0, len(changes) - 1) * error
-    return mean - half, mean + half
-
-
-def mean_interval(changes: Sequence[float], most: float) -> tuple[float, float] | None:
-    """Return the 95% interval of a mean change, at most as wide as the scale; None with fewer than two units."""
-    interval = t_interval(changes)
-    if interval is None:
-        return None
-    low, high = interval
+    half = t_quantile(_UPPER, len(changes) - 1) * error
     size = max(map(abs, changes))
-    if high - low <= EPSILON:
+    if 2.0 * half <= EPSILON:
         # all moved alike, which is no certainty that all others would
-        ends = tango(len(changes), *((len(changes), 0) if low < 0 else (0, len(changes))))
+        ends = tango(len(changes), *((len(changes), 0) if mean < 0 else (0, len(changes))))
         return size * ends[0], size * ends[1]
     most = max(most, size)
-    return max(low, -most), min(high, most)
-
-
-def _normal_quantile(confidence: float) -> float:
-    if not 0.0 < confidence < 1.0:
-        raise ValueError(f"a confidence lies between 0 and 1, not {confidence}")
-    return NormalDist().inv_cdf((1.0 + confidence) / 2.0)
+    return max(mean - half, -most), min(mean + half, most)
 
 
 def _edge(distance: Callable[[float], float], inside: float, outside: float) -> float:

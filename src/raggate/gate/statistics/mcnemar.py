@@ -25,17 +25,11 @@ _MOST_LOSSES = 64
 
 @lru_cache(maxsize=4096)
 def unconditional(n: int, lost: int, gained: int) -> float:
-    """Return the one-sided p-value of "losses are no likelier than gains".
+    """Return the one-sided p-value of "losses are no likelier than gains"; 1 when not more were lost than gained.
 
     Formula: z(b, c) = (b - c) / sqrt(b + c). p = max over psi in C of sum over m of Binomial(m; n, psi) P(X >= k_m),
     plus gamma, where X ~ Binomial(m, 1/2), k_m is the fewest losses of m that make z as large as observed, and C is
     the Clopper-Pearson interval at 1 - gamma for psi, the share of questions that move, from those that moved.
-
-    Returns:
-        A number above gamma (1e-4) and at most 1; 1 when not more were lost than gained.
-
-    Raises:
-        ValueError: when the counts are negative, or more moved than were asked.
     """
     moved = lost + gained
     if min(lost, gained) < 0 or moved > n:

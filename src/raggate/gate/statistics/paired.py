@@ -30,9 +30,7 @@ def sign_flip(changes: Sequence[float]) -> float | None:
     """Return the exact one-sided p-value of "before and after could be swapped for any unit".
 
     Formula: the share of the 2^k sign patterns of the k changes that are not 0 whose sum is at most the observed one.
-
-    Returns:
-        A number from 2^-k to 1, 1 where the sum is not negative; None when more than 24 units changed.
+    It is 1 where the sum is not negative, and None when more than 24 units changed.
     """
     sizes = [abs(change) for change in changes if abs(change) > NEGLIGIBLE]
     total = fsum(changes)
@@ -65,19 +63,12 @@ class PairedTest(Struct, frozen=True):
 
 
 def paired_test(changes: Sequence[float], groups: Sequence[Hashable | None] | None = None) -> PairedTest:
-    """Test whether the questions got worse on average.
+    """Test whether the questions got worse on average, by their changes: after minus before.
 
     Changes that all have one size are counted (exact unconditional McNemar). Otherwise, with fewer than 30 units, p is
     the larger of the exact sign-flip and the paired t; with more, or more than 24 that changed, the paired t. Where the
-    mean did not fall p is 1, and nothing is computed.
-
-    Args:
-        changes: after minus before for each question, so that positive is better.
-        groups: what each question belongs to, such as its note; None for a question that stands alone. Questions of one
-            group move together, so that the group is the unit.
-
-    Raises:
-        ValueError: for a change that is no finite number, or when there are not as many groups as changes.
+    mean did not fall p is 1, and nothing is computed. Questions of one group, such as a note, move together, so that
+    the group is the unit; a question without one stands alone.
     """
     units = unit_changes(changes, groups)
     if counts := _counts(units):

@@ -10,19 +10,17 @@ from statistics import NormalDist
 from raggate.gate.statistics.paired import paired_test
 
 _HALVINGS = 60
+_LIKELY = NormalDist().inv_cdf(0.8)
 _MOST_QUESTIONS = 100_000
 
 
-def visible_drop(n: float, moving: float, alpha: float = 0.05, power: float = 0.8) -> float:
-    """Return the smallest true drop of a share that a one-sided paired test sees with so much power.
+def visible_drop(n: float, moving: float, alpha: float = 0.05) -> float:
+    """Return the smallest true drop of a share that a one-sided paired test sees in 80% of cases; 1 if it sees none.
 
     Formula: the least D with n D^2 >= (z_alpha sqrt(psi) + z_power sqrt(psi - D^2))^2 and psi = moving + D.
     Source: Connor 1987, Biometrics 43, 207-211.
-
-    Returns:
-        A number above 0 and at most 1, which is also what is given when no drop can be seen.
     """
-    level, chance = NormalDist().inv_cdf(1.0 - alpha), NormalDist().inv_cdf(power)
+    level, chance = NormalDist().inv_cdf(1.0 - alpha), _LIKELY
 
     def enough(drop: float) -> bool:
         moved = moving + drop
@@ -35,12 +33,8 @@ def visible_drop_of_groups(sizes: Sequence[int], moving: float, alpha: float = 0
     """Return the smallest drop that a one-sided paired test of groups of questions sees, wherever it is.
 
     Means weigh groups by their questions, so that groups of unlike sizes are worth fewer that are alike:
-    see `worth_of_groups`. Nor is a drop visible that can be the loss of the largest groups unseen.
-
-    Args:
-        sizes: how many questions each group has, at least one; a question that stands alone is a group of one.
-        moving: the share of groups that move both ways without any drop, from 0 to 1.
-        alpha: the level of the test, between 0 and 0.5.
+    see `worth_of_groups`. Nor is a drop visible that can be the loss of the largest groups unseen. `moving` is the
+    share of groups that move both ways without any drop.
     """
     worth = worth_of_groups(sizes)
     drop = visible_drop(worth, moving * worth / len(sizes), alpha)
@@ -55,30 +49,18 @@ def worth_of_groups(sizes: Sequence[int]) -> float:
     return sum(sizes) ** 2 / sum(size * size for size in sizes)
 
 
-def exceeding_drop(n: float, moving: float, tolerance: float, power: float = 0.8) -> float:
-    """Return the smallest true drop of a share that exceeds a tolerance with so much power.
+def exceeding_drop(n: float, moving: float, tolerance: float) -> float:
+    """Return the smallest true drop of a share that exceeds a tolerance in 80% of cases, of groups alike in size.
 
     Formula: the least D with D - tolerance >= z_power sqrt((moving + D - D^2) / n), the normal approximation.
-
-    Args:
-        n: how many questions, or groups of them that are alike in size, are asked, above 0.
-        moving: the share of questions that move both ways without any drop, from 0 to 1.
-        tolerance: what a mean may fall by, from 0 to 1.
-        power: the chance to see the drop, from 0.5 and below 1.
-
-    Returns:
-        A number from the tolerance to 1.
     """
-    chance = NormalDist().inv_cdf(power)
-    return _least(lambda drop: drop - tolerance >= chance * sqrt((moving + drop - drop * drop) / n))
+    return _least(lambda drop: drop - tolerance >= _LIKELY * sqrt((moving + drop - drop * drop) / n))
 
 
 def questions_for(drop: float, seen: Callable[[int], float]) -> int | None:
-    """Return the least number of questions with which a drop is seen; None if 100,000 do not.
+    """Return the least number of questions with which a drop is seen, given the smallest that so many see.
 
-    Args:
-        drop: the drop, above 0.
-        seen: the smallest drop that so many questions see, falling in their number.
+    None if 100,000 do not see it.
     """
     number = bisect_left(range(1, _MOST_QUESTIONS), True, key=lambda n: seen(n) <= drop) + 1
     return number if number < _MOST_QUESTIONS else None

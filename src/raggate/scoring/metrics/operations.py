@@ -86,14 +86,8 @@ class Calls:
         )
 
 
-def percentile(values: Sequence[float], share: float) -> float:
-    """Return the nearest-rank percentile: the smallest value that at least `share` of all values do not exceed."""
-    if not values:
-        raise ValueError("a percentile needs at least one value")
-    return _nearest_rank(sorted(values), share)
-
-
 def _nearest_rank(ascending: Sequence[float], share: float) -> float:
+    """Return the percentile: the smallest value that at least this share of all values do not exceed."""
     return ascending[max(ceil(share * len(ascending)), 1) - 1]
 
 
