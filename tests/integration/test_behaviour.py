@@ -84,17 +84,6 @@ def test_everything_asked_several_times(thrice_once: tuple[Project, Done], tmp_p
     assert project.compared() == project.verdict()
 
 
-def test_a_change_does_not_say_how_often_it_is_asked(promoted: Project) -> None:
-    """The trusted configuration asks three times whatever the change's own says, which is told to let more through."""
-    promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
-    promoted.commit()
-    promoted.edit("repeat: 3", "repeat: 1")
-    done = promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="noisy")
-    assert done.code == 1, done.out + done.err
-    assert "18 calls" in done.out
-    assert "ask.repeat" in promoted.verdict()["preview"]["loosened"]
-
-
 def test_an_api_that_must_be_deterministic(promoted: Project) -> None:
     """With the invariant on, questions of the sample that come back otherwise break the gate, and are named."""
     config = promoted.config.read_text()

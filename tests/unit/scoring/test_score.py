@@ -394,35 +394,6 @@ def test_failed_call_stays_in_the_mean() -> None:
     assert (card.operations.calls, card.operations.failed) == (3, 1)
 
 
-def test_scorecard_tells_what_it_is_made_of() -> None:
-    """A scorecard carries the run's identity, its fingerprint and how the metrics were computed."""
-    run = make_run(item_of(EASY), suite="notes", run_id="r7", fingerprint={"k": 5})
-    card = scoring.score(run, (1, 3))
-    assert (card.suite, card.run_id) == ("notes", "r7")
-    counted: Counts = {}
-    count(run.results[0], counted)
-    made_of = {
-        "metrics_version": scoring.METRICS_VERSION,
-        "cutoffs": [1, 3],
-        "fields": counted,
-        "folders": {},
-        "passages": {},
-    }
-    assert card.fingerprint == {"k": 5, **made_of}
-    assert run.fingerprint == {"k": 5}
-
-
-def test_directions() -> None:
-    """Ranked metrics are named with every cut-off, the others once, each with the direction that is better."""
-    directions = scoring.directions((1, 5))
-    assert {name: direction for name, direction in directions.items() if name.startswith(("hit", "scope"))} == {
-        "hit_at_1": "higher",
-        "hit_at_5": "higher",
-        "scope_miss_rate": "lower",
-    }
-    assert len(directions) == sum(2 if metric.ranked else 1 for metric in METRICS.values())
-
-
 def test_a_question_asked_several_times_is_scored_by_all_answers() -> None:
     """Hit at 1 in one answer of two is 1/2 in the mean, its calls are counted, and the noise is noted."""
     case = make_case()

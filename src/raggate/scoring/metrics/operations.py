@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from math import ceil, fsum
 
 from raggate.base.jsonio import JsonObject
 from raggate.models.run import FailureKind, Response, Result
 from raggate.models.scorecard import MetricValue, Operations
 from raggate.scoring.metrics.documents import DocumentTypes
-
-
-def operations(results: Iterable[Result], *, retrieval_only: bool = False) -> Operations:
-    """Summarise all calls of a run; see `Calls`."""
-    calls = Calls()
-    for result in results:
-        calls.add(result)
-    return calls.summary(retrieval_only=retrieval_only)
 
 
 class Calls:

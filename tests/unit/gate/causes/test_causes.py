@@ -696,31 +696,9 @@ def test_what_is_wrong_with_the_piece(chunk: Chunk, labels: dict[str, Any], code
     assert (found.code if found else None) == code
 
 
-def test_the_highest_piece_counts() -> None:
-    """Of several pieces the one with the best rank is told."""
-    found = piece(listed(make_chunk("x", rel_path="b.md"), make_chunk("a", text="Else."), make_chunk("b", text="")))
-    assert found is not None
-    assert (found.code, found.rank) == ("snippet-gone", 2)
-
-
 def seen(item: LabelledResult) -> Cause | None:
     places = of(item), item.case.gold_supports, ranked(item)
     return heading_cause(*places) or section_cause(*places)
-
-
-@each_row(
-    ("chunk", "code"),
-    [
-        (make_chunk(heading_path="# B"), "other-section"),
-        (make_chunk(vault="home"), "other-vault"),
-        (make_chunk(rel_path="b.md"), None),
-    ],
-)
-def test_other_sections_and_vaults(chunk: Chunk, code: str | None) -> None:
-    """What else came back of the note, or of one of the same path, is told as that."""
-    item = listed(chunk)
-    found = section_cause(of(item), CASE.gold_supports, ranked(item))
-    assert (found.code if found else None) == code
 
 
 @each_row(

@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from builders import (
@@ -22,7 +21,7 @@ from builders import (
 )
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.models.answer import VerdictKind
-from raggate.models.comparison import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, Flip, ListEvidence
+from raggate.models.comparison import Cause, CauseCode, CauseEvidence, Diagnosis, Flip, ListEvidence
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.models.verdict import Verdict
 from raggate.scoring.score import short_hash
@@ -645,10 +644,3 @@ class TestCoincidence:
             "the chunker is another version (c1 → c2)",
         )
         assert found.likely == self.DOES_NOT_SHOW
-
-
-CODE = st.sampled_from(list(GROUPS))
-# of many causes none is that of most
-CODES = st.lists(CODE, min_size=1, max_size=12) | st.builds(
-    lambda code, times: [code] * times, CODE, st.integers(1, 12)
-)

@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 
 from builders import make_chunk, make_failure, make_metric, make_response, make_result
 from raggate.models.run import Result
-from raggate.models.scorecard import MetricValue
-from raggate.scoring.metrics.operations import operations, percentile
+from raggate.models.scorecard import MetricValue, Operations
+from raggate.scoring.metrics.operations import Calls
 from tables import each_row
+
+
+def operations(results: Iterable[Result]) -> Operations:
+    """Summarise all calls of a run."""
+    calls = Calls()
+    for result in results:
+        calls.add(result)
+    return calls.summary(retrieval_only=False)
 
 
 def answered(answer: str | None = "yes", **fields: Any) -> Result:
@@ -94,30 +103,28 @@ def test_counts() -> None:
 
 
 def test_latency() -> None:
-    """Every step has its own percentiles, over the answered calls that report it."""
+    """Every step has percentiles of its own, over the answered calls that report it; a failed call took no time."""
     results = [
         make_result(response=make_response(latency={"retrieval_ms": 5.0} if ms > 10 else {}), elapsed_ms=ms)
-        for ms in (30.0, 10.0, 20.0, 40.0)
+        for ms in (30.0, 10.0)
     ]
-    # of 10, 20, 30, 40 the 2nd is p50 (0.5 * 4) and the 4th is p95 (3.8 rounded up); a failed call took no time
-    assert operations([*results, failed(elapsed_ms=60_000.0)]).latency == {
-        "client_ms": {"p50": 20.0, "p95": 40.0},
-        "retrieval_ms": {"p50": 5.0, "p95": 5.0},
-    }
+    latency = operations([*results, failed(elapsed_ms=60_000.0)]).latency
+    assert latency == {"client_ms": {"p50": 10, "p95": 30}, "retrieval_ms": {"p50": 5, "p95": 5}}
 
 
 @each_row(
-    ("values", "share", "expected"),
+    ("values", "p50", "p95"),
     [
-        pytest.param([3, 1, 2], 0.5, 2, id="the middle of three: rank 1.5 rounded up"),
-        pytest.param([4, 3, 2, 1], 0.5, 2, id="the lower middle of four: rank 2"),
-        pytest.param(range(1, 21), 0.95, 19, id="rank 19 of 20"),
-        pytest.param(range(1, 22), 0.95, 20, id="rank 19.95 of 21 rounded up"),
+        pytest.param([3, 1, 2], 2, 3, id="the middle of three: rank 1.5 rounded up"),
+        pytest.param([4, 3, 2, 1], 2, 4, id="the lower middle of four: rank 2"),
+        pytest.param(range(1, 21), 10, 19, id="rank 19 of 20"),
+        pytest.param(range(1, 22), 11, 20, id="rank 19.95 of 21 rounded up"),
     ],
 )
-def test_percentile(values: list[float], share: float, expected: float) -> None:
+def test_percentiles(values: list[float], p50: float, p95: float) -> None:
     """A percentile is one of the values: the nearest rank, rounded up."""
-    assert percentile(values, share) == expected
+    told = operations([make_result(response=make_response(), elapsed_ms=ms) for ms in values])
+    assert told.latency == {"client_ms": {"p50": p50, "p95": p95}}
 
 
 @each_row(
