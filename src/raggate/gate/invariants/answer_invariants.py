@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain, islice, pairwise
+from itertools import islice, pairwise
 from math import isfinite
 from typing import Any
 
@@ -146,16 +146,13 @@ def _text_in_note(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
     for place, strange, chunks in (*of_suite, *of_probes):
         for position in strange[:1]:
             yield f"{place}: the text at rank {position + 1} is not in {cut(chunks[position].rel_path)}"
-
-
-def _chunks_have_text(answers: Sequence[Answer]) -> Iterator[str]:
     # where no chunk has text, the API does not tell it
     told = any(len(answer.item.labels.empty) < len(answer.response.chunks) for answer in answers)
     for answer in answers if told else ():
-        empty, chunks = answer.item.labels.empty, answer.response.chunks
+        empty, of = answer.item.labels.empty, answer.response.chunks
         for first in empty[:1]:
-            of = f"{len(empty)} of {len(chunks)} passages"
-            yield f"{answer.place}: {of} without text, first rank {first + 1}, {chunks[first].rel_path}"
+            without = f"{len(empty)} of {len(of)} passages without text"
+            yield f"{answer.place}: {without}, first rank {first + 1}, {of[first].rel_path}"
 
 
 def _golden_kept_apart(run: Run, _: Sequence[Answer]) -> Iterator[str]:
@@ -181,28 +178,21 @@ def _told_of_index(answers: Sequence[Answer], key: str) -> list[Any]:
 
 
 def _index_complete(run: Run, answers: Sequence[Answer]) -> Iterator[str]:
-    if not _vault_known(run):
-        return
-    expected = len(notes_of(run.fingerprint))
-    # an API may leave private notes out of its index, or out of its answers
-    without_private = expected - len(run.probes.private)
-    counts = set(map(str, _told_of_index(answers, "docs_processed")))
-    for count in sorted(counts - {str(expected), str(without_private)}):
-        yield (
-            f"the index has {count} of the vault's {expected} notes with text; if it was still growing, "
-            "raise api.ready.settle"
-        )
-
-
-def _index_constant(answers: Sequence[Answer]) -> Iterator[str]:
+    growing = "if it was still growing, raise api.ready.settle"
+    if _vault_known(run):
+        expected = len(notes_of(run.fingerprint))
+        # an API may leave private notes out of its index, or out of its answers
+        without_private = expected - len(run.probes.private)
+        counts = set(map(str, _told_of_index(answers, "docs_processed")))
+        for count in sorted(counts - {str(expected), str(without_private)}):
+            yield f"the index has {count} of the vault's {expected} notes with text; {growing}"
     versions = set(map(str, _told_of_index(answers, "index_version")))
     if len(versions) > 1:
         yield f"index versions {', '.join(sorted(versions))} in one run"
     for key, noun in (("docs_processed", "documents"), ("chunks_embedded", "passages")):
-        counts = [count for count in _told_of_index(answers, key) if type(count) is int]
-        if len(counts) > 1:
-            counted_twice = f"{min(counts)} to {max(counts)} {noun} in one run"
-            yield f"{counted_twice}; if it was still growing, raise api.ready.settle"
+        numbers = [count for count in _told_of_index(answers, key) if type(count) is int]
+        if len(numbers) > 1:
+            yield f"{min(numbers)} to {max(numbers)} {noun} in one run; {growing}"
 
 
 def _no_empty_documents(_: Run, answers: Sequence[Answer]) -> Iterator[str]:
@@ -318,50 +308,38 @@ def _beyond(response: Response, leaks: Iterable[Leak], principal: Principal, kno
     yield from _texts(response, (leak for leak in leaks if not inside_place(leak.note, principal.sees)))
 
 
-CHECKS: dict[str, Check] = {
-    "lists_ordered": _each(_lists_ordered),
-    "chunk_ids_unique": _each(_chunk_ids_unique),
-    "chunks_distinct": _each(_chunks_distinct),
-    "chunk_ids_stable": _chunk_ids_stable,
-    "scope_respected": _scope_respected,
-    "vaults_known": _vaults_known,
-    "notes_exist": _notes_exist,
-    "headings_exist": _each(_headings_exist),
-    "text_in_note": lambda run, answers: chain(_text_in_note(run, answers), _chunks_have_text(answers)),
-    "golden_kept_apart": _golden_kept_apart,
-    "abstained_is_empty": _each(_abstained_is_empty),
-    "index_complete": lambda run, answers: chain(_index_complete(run, answers), _index_constant(answers)),
-    "no_empty_documents": _no_empty_documents,
-    "list_deep_enough": _list_deep_enough,
-    "must_be_deterministic": _must_be_deterministic,
-    "private_withheld": _private_withheld,
-    "principals_isolated": _principals_isolated,
+CHECKS: dict[str, tuple[Check, str]] = {
+    "lists_ordered": (_each(_lists_ordered), "{answers} had ranks or scores that are out of order."),
+    "chunk_ids_unique": (_each(_chunk_ids_unique), "{answers} returned the same passage twice."),
+    "chunks_distinct": (_each(_chunks_distinct), "{answers} returned the same text of the same place twice."),
+    "chunk_ids_stable": (_chunk_ids_stable, "{passages} had other content than an earlier one with the same id."),
+    "scope_respected": (_scope_respected, "{answers} returned text from a vault that the question excludes."),
+    "vaults_known": (_vaults_known, "{answers} returned a path that is in several vaults, without the vault."),
+    "notes_exist": (_notes_exist, "{answers} returned a passage of no note in the fixture vault."),
+    "headings_exist": (_each(_headings_exist), "{answers} named a heading that the note does not have."),
+    "text_in_note": (_text_in_note, "{answers} returned text that is not in the note, or none."),
+    "golden_kept_apart": (
+        _golden_kept_apart,
+        "The API could read {paths} of the gate (golden set, baseline or .git).",
+    ),
+    "abstained_is_empty": (_each(_abstained_is_empty), "{answers} abstained and cited notes anyway."),
+    "index_complete": (
+        _index_complete,
+        "The index changed during the run, or has another number of documents than the vault has notes.",
+    ),
+    "no_empty_documents": (_no_empty_documents, "The index has documents without passages."),
+    "list_deep_enough": (_list_deep_enough, "No list reached the largest cut-off that is scored, in {modes}."),
+    "must_be_deterministic": (
+        _must_be_deterministic,
+        "Questions got another ranking when they were asked again.",
+    ),
+    "private_withheld": (_private_withheld, "{answers} held a note that is private or deleted."),
+    "principals_isolated": (_principals_isolated, "{answers} showed a principal a note that they may not see."),
 }
-
-BREACHES: dict[str, str] = {
-    "lists_ordered": "{answers} had ranks or scores that are out of order.",
-    "chunk_ids_unique": "{answers} returned the same passage twice.",
-    "chunks_distinct": "{answers} returned the same text of the same place twice.",
-    "chunk_ids_stable": "{passages} had other content than an earlier one with the same id.",
-    "scope_respected": "{answers} returned text from a vault that the question excludes.",
-    "vaults_known": "{answers} returned a path that is in several vaults, without the vault.",
-    "notes_exist": "{answers} returned a passage of no note in the fixture vault.",
-    "headings_exist": "{answers} named a heading that the note does not have.",
-    "text_in_note": "{answers} returned text that is not in the note, or none.",
-    "golden_kept_apart": "The API could read {paths} of the gate (golden set, baseline or .git).",
-    "abstained_is_empty": "{answers} abstained and cited notes anyway.",
-    "index_complete": "The index changed during the run, or has another number of documents than the vault has notes.",
-    "no_empty_documents": "The index has documents without passages.",
-    "list_deep_enough": "No list reached the largest cut-off that is scored, in {modes}.",
-    "must_be_deterministic": "Questions got another ranking when they were asked again.",
-    "private_withheld": "{answers} held a note that is private or deleted.",
-    "principals_isolated": "{answers} showed a principal a note that they may not see.",
-}
-"""What is wrong where a rule is broken: its heading in reports, with the number of places. In the past tense, for one
-and for many."""
+"""How each rule is checked, and what is wrong where it is broken: its heading in reports, with the number of places."""
 
 
 def breach(name: str, count: int) -> str:
     """Return the sentence for a rule that is broken in so many places."""
     nouns = {f"{noun}s": counted(count, noun) for noun in ("answer", "passage", "path", "mode")}
-    return BREACHES[name].format(**nouns)
+    return CHECKS[name][1].format(**nouns)

@@ -26,7 +26,7 @@ def check_answers(run: Run, levels: Invariants, gate: Gate) -> tuple[Finding, ..
     """Check every invariant that is not off; findings that break the gate come first."""
     answers = answers_of(run)
     findings = []
-    for name, check in CHECKS.items():
+    for name, (check, _) in CHECKS.items():
         level = getattr(levels, name)
         examples = [] if level == "off" else list(check(run, answers))
         if examples:

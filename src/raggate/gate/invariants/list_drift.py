@@ -47,19 +47,14 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
 def without_known_depths(
     findings: Iterable[Finding], scorecard: Scorecard, baseline: Baseline | None
 ) -> tuple[Finding, ...]:
-    """Return the findings without a warning of cut lists that whoever promoted the baseline has seen."""
-    known = _as_deep_as_before(scorecard, baseline)
-    return tuple(
-        finding
-        for finding in findings
-        if not known or (finding.invariant, finding.level) != ("list_deep_enough", "warn")
-    )
+    """Return the findings without a warning of cut lists that whoever promoted the baseline has seen.
 
-
-def _as_deep_as_before(scorecard: Scorecard, baseline: Baseline | None) -> bool:
-    """Return whether no mode's longest list is shorter than the longest that the baseline keeps of it."""
+    They have if no mode's longest list is shorter than the longest that the baseline keeps of it.
+    """
     before, now = (_deepest(side) for side in (baseline.scorecard if baseline else None, scorecard))
-    return any(before.values()) and all(length >= before.get(mode, length + 1) for mode, length in now.items())
+    known = any(before.values()) and all(length >= before.get(mode, length + 1) for mode, length in now.items())
+    cut = ("list_deep_enough", "warn")
+    return tuple(finding for finding in findings if not known or (finding.invariant, finding.level) != cut)
 
 
 def _deepest(scorecard: Scorecard | None) -> dict[str, int]:
