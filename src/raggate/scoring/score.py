@@ -39,16 +39,14 @@ ALIKE = 0.8
 FEWEST = 8
 """Shingles below which a text is too short to be a copy of another."""
 
-FolderCounts = dict[str, dict[str, int]]
+ModeCounts = dict[str, dict[str, int]]
 _COUNTED = ("answers", "selected", "several", "served", "outside")
 """By mode: `answers` that tell what they selected and the `selected` folders of all; `several` that have chunks and
 more than one folder, if the first overlaps no other, and those of them that are `served` from that first one."""
 _PASSAGE_COUNTS = ("passages", "copies", "characters", "own")
-PassageCounts = dict[str, dict[str, int]]
 """By mode: `passages` with a text within the deepest cut-off, `copies` of a text above them in their list, all their
 `characters`, and those that are their note's `own`."""
 _HEADING_COUNTS = ("passages", "matches")
-HeadingCounts = dict[str, dict[str, int]]
 """By mode: `passages` within the deepest cut-off whose headings raggate found, and `matches` that need those."""
 METRICS_VERSION = 1
 """Raised when a definition changes, so that scores by different definitions are never compared."""
@@ -142,7 +140,7 @@ def _shingles(text: str) -> Iterator[tuple[str, ...]]:
     return zip(*(row[start:] for start in range(SHINGLE)), strict=False)
 
 
-def count_folders(item: LabelledResult, counted: FolderCounts) -> None:
+def count_folders(item: LabelledResult, counted: ModeCounts) -> None:
     """Count one more answer. A failed call, and an answer that tells no selection, counts for nothing."""
     response = item.result.response
     if response is None or not response.selected_folders:
@@ -156,7 +154,7 @@ def count_folders(item: LabelledResult, counted: FolderCounts) -> None:
         counts["served"] += _served(response, response.selected_folders[:1])
 
 
-def count_passages(item: LabelledResult, depth: int, counted: PassageCounts) -> None:
+def count_passages(item: LabelledResult, depth: int, counted: ModeCounts) -> None:
     """Count the first passages of one more answer. A failed call, and one without any text, counts for nothing."""
     lengths = lengths_of(item)
     if not lengths:
@@ -172,7 +170,7 @@ def count_passages(item: LabelledResult, depth: int, counted: PassageCounts) -> 
     counts["own"] += round(characters - fsum(foreign))
 
 
-def count_found_headings(item: LabelledResult, depth: int, counted: HeadingCounts) -> None:
+def count_found_headings(item: LabelledResult, depth: int, counted: ModeCounts) -> None:
     """Count the first passages whose headings raggate found, and the matches that need them, of one more answer."""
     response = item.result.response
     if response is None or not response.found_headings:
@@ -186,13 +184,16 @@ def count_found_headings(item: LabelledResult, depth: int, counted: HeadingCount
 
 def found_headings(stored: object) -> dict[str, tuple[int, int]]:
     """Read by mode how many passages and matches have headings that raggate found, from counts of a file."""
-    found = {}
+    read = _read_counts(stored, _HEADING_COUNTS)
+    return {mode: (passages, matches) for mode, (passages, matches) in read if 0 < passages >= matches}
+
+
+def _read_counts(stored: object, keys: Sequence[str]) -> Iterator[tuple[str, list[int]]]:
     for mode, counts in stored.items() if isinstance(stored, dict) else ():
-        numbers = [counts.get(key) if isinstance(counts, dict) else None for key in _HEADING_COUNTS]
-        passages, matches = (number if type(number) is int else -1 for number in numbers)
-        if 0 <= matches <= passages and passages:
-            found[str(mode)] = (passages, matches)
-    return found
+        told = [counts.get(key) for key in keys] if isinstance(counts, dict) else []
+        numbers = [number for number in told if type(number) is int and number >= 0]
+        if len(numbers) == len(keys):
+            yield str(mode), numbers
 
 
 class PassageShares(NamedTuple):
@@ -205,13 +206,11 @@ class PassageShares(NamedTuple):
 
 def passage_shares(stored: object) -> dict[str, PassageShares]:
     """Read by mode what the passages of a run were like, from counts of a file."""
-    shares = {}
-    for mode, counts in stored.items() if isinstance(stored, dict) else ():
-        numbers = [counts.get(key) if isinstance(counts, dict) else None for key in _PASSAGE_COUNTS]
-        passages, copies, characters, own = (number if type(number) is int else 0 for number in numbers)
-        if 0 <= copies <= passages and 0 <= own <= characters and passages and characters:
-            shares[str(mode)] = PassageShares(1 - own / characters, copies / passages, characters / passages)
-    return shares
+    return {
+        mode: PassageShares(1 - own / characters, copies / passages, characters / passages)
+        for mode, (passages, copies, characters, own) in _read_counts(stored, _PASSAGE_COUNTS)
+        if 0 < passages >= copies and 0 < characters >= own
+    }
 
 
 def _stands_alone(folders: tuple[str, ...]) -> bool:
@@ -311,9 +310,9 @@ class _Seen:
     def __init__(self, depth: int) -> None:
         self.calls, self._depth = Calls(), depth
         self.fields: Counts = {}
-        self.folders: FolderCounts = {}
-        self.passages: PassageCounts = {}
-        self.headings: HeadingCounts = {}
+        self.folders: ModeCounts = {}
+        self.passages: ModeCounts = {}
+        self.headings: ModeCounts = {}
 
     def add_all(self, items: Sequence[LabelledResult]) -> Sequence[LabelledResult]:
         """Count answers, and give them on."""

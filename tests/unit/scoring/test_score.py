@@ -30,7 +30,7 @@ from raggate.scoring import score as scoring
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import (
     Counts,
-    FolderCounts,
+    ModeCounts,
     body_of,
     columns_of,
     count,
@@ -436,48 +436,39 @@ def answer(*folders: str, path: str = "docs/a.md", vault: str | None = "work") -
     return make_labelled(make_case(), make_result("q1", response=response))
 
 
-def folder_counts(items: Sequence[LabelledResult]) -> FolderCounts:
+def folder_counts(items: Sequence[LabelledResult]) -> ModeCounts:
     """Count the folders of answers."""
-    counted: FolderCounts = {}
+    counted: ModeCounts = {}
     for item in items:
         count_folders(item, counted)
     return counted
 
 
 @each_row(
-    ("item", "several", "served"),
+    ("item", "several", "served", "outside"),
     [
-        pytest.param(answer("work/docs", "work/mail"), 1, 1, id="from-the-first"),
-        pytest.param(answer("work/mail", "work/docs"), 1, 0, id="from-another"),
-        pytest.param(answer("work/docs", "work/mail", path="docs/deep/a.md"), 1, 1, id="below-the-first"),
-        pytest.param(answer("work/docs", "work/mail", vault=None), 1, 1, id="vault-not-told"),
-        pytest.param(answer("work/docs"), 0, 0, id="the-only-one"),
-        pytest.param(answer("work/docs", "work"), 0, 0, id="inside-another"),
-        pytest.param(answer("work", "work/docs"), 0, 0, id="around-another"),
-        pytest.param(answer("docs", "mail"), 0, 0, id="without-vaults"),
+        pytest.param(answer("work/docs", "work/mail"), 1, 1, 0, id="from-the-first"),
+        pytest.param(answer("work/mail", "work/docs"), 1, 0, 0, id="from-another"),
+        pytest.param(answer("work/docs", "work/mail", path="docs/deep/a.md"), 1, 1, 0, id="below-the-first"),
+        pytest.param(answer("work/docs", "work/mail", vault=None), 1, 1, 0, id="vault-not-told"),
+        pytest.param(answer("work/docs", "work"), 0, 0, 0, id="inside-another"),
+        pytest.param(answer("work", "work/docs"), 0, 0, 0, id="around-another"),
+        pytest.param(answer("docs", "mail"), 0, 0, 0, id="without-vaults"),
+        pytest.param(answer("work/docs"), 0, 0, 0, id="the-only-one"),
+        pytest.param(answer("work/docs", path="docs/deep/a.md"), 0, 0, 0, id="below-the-only-one"),
+        pytest.param(answer("work/mail"), 0, 0, 1, id="outside"),
+        pytest.param(answer("home/docs"), 0, 0, 0, id="of-other-vaults"),
+        pytest.param(answer("work/mail", vault=None), 0, 0, 0, id="outside-and-vault-not-told"),
+        pytest.param(answer("work/mail", path=""), 0, 0, 0, id="path-not-told"),
     ],
 )
-def test_the_first_folder(item: LabelledResult, several: int, served: int) -> None:
-    """An answer counts where its first folder overlaps no other, and is served where a chunk is from there."""
+def test_folders_that_were_selected(item: LabelledResult, several: int, served: int, outside: int) -> None:
+    """An answer counts where its first folder overlaps no other, and is served where a chunk is from there.
+
+    It leaves its folders if a chunk is from none of them, though they are of the vaults of its chunks.
+    """
     counts = folder_counts([item])["hybrid"]
-    assert (counts["several"], counts["served"]) == (several, served)
-
-
-@each_row(
-    ("item", "outside"),
-    [
-        pytest.param(answer("work/docs"), 0, id="inside"),
-        pytest.param(answer("work/docs", path="docs/deep/a.md"), 0, id="below"),
-        pytest.param(answer("work/mail"), 1, id="outside"),
-        pytest.param(answer("home/docs"), 0, id="of-other-vaults"),
-        pytest.param(answer("docs"), 0, id="without-vaults"),
-        pytest.param(answer("work/mail", vault=None), 0, id="vault-not-told"),
-        pytest.param(answer("work/mail", path=""), 0, id="path-not-told"),
-    ],
-)
-def test_chunks_from_outside(item: LabelledResult, outside: int) -> None:
-    """An answer leaves its folders if a chunk is from none of them, though they are of the vaults of its chunks."""
-    assert folder_counts([item])["hybrid"]["outside"] == outside
+    assert (counts["several"], counts["served"], counts["outside"]) == (several, served, outside)
 
 
 def test_selected_folders_are_summed() -> None:
