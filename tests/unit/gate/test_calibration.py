@@ -62,13 +62,6 @@ def test_every_run_is_held_against_every_other(tolerance: float, red: int) -> No
     assert (counts["threshold"], pairs) == (red, 6)
 
 
-def test_an_api_that_answers_alike_gives_no_alarm() -> None:
-    """Equal answers are equal under every policy, however strict."""
-    runs = separate(run_of(answered("q1", True, True, True), answered("q2", False, False, False)))
-    gate = Gate(tolerance=0, slices="fail", min_cases=1)
-    assert alarms_by_policy(runs, gate) == ({"evidence": 0, "threshold": 0}, 6)
-
-
 def test_each_policy_is_tried() -> None:
     """Whatever policy the gate has, all are told, over the same comparisons; must-pass questions count in each."""
     items = [replace(item, case=replace(item.case, must_pass=True)) for item in answered("q1", True, False)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from builders import (
@@ -21,18 +20,14 @@ from builders import (
     make_scorecard,
 )
 from raggate.config.gate_settings import Gate
-from raggate.gate import caveats, completeness
+from raggate.gate import completeness
 from raggate.gate.completeness import obstacles
-from raggate.gate.policies import classify_row
 from raggate.gate.verdict import decide
-from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
+from raggate.models.comparison import Comparison, Delta
 from raggate.models.run import Run
-from raggate.models.scorecard import MetricValue
 from tables import each_row
 
 GATE = Gate(metrics={"hit_at_5": 0.05})
-REFUSING = Gate(metrics={"hit_at_5": 0.05}, on_vault_change="refuse")
-WARNING = Gate(metrics={"hit_at_5": 0.05}, on_vault_change="warn")
 
 
 def asked_of(*asked: tuple[str, str], modes: tuple[str, ...] = ("hybrid", "vector")) -> Run:
@@ -50,11 +45,6 @@ def without_cases(deltas: tuple[Delta, ...] = (), before: int = 10, now: int = 1
     )
 
 
-def incomplete(comparison: Comparison, gate: Gate = GATE) -> list[str]:
-    rows = [classify_row(delta, gate) for delta in comparison.deltas]
-    return [reason.code for reason in completeness.incomplete(comparison, rows, gate)]
-
-
 def test_questions_without_a_result() -> None:
     """Every case is expected in the modes that it is for, and in no other."""
     assert completeness.not_asked(asked_of(("hybrid", "q1"), ("vector", "q1"))) == (("hybrid", "q2"),)
@@ -68,33 +58,6 @@ def test_every_answer_of_a_question_is_expected(times: object) -> None:
     once = make_run(first, fingerprint={"repeat": times, "modes": ["hybrid"]})
     assert completeness.not_asked(once) == ((("hybrid", "q1"),) if times == 2 else ())
     assert completeness.not_asked(replace(once, repeats=(again,))) == ()
-
-
-@each_row(
-    ("now", "codes"),
-    [
-        (make_metric(None, 0), ["vanished"]),
-        (make_metric(0.8, 5, unscored=5), []),
-        (make_metric(0.8, 4, unscored=6), ["fewer-scored"]),
-        (make_metric(0.8, 10), []),
-    ],
-    ids=["gone", "half is enough", "less than half", "all"],
-)
-def test_a_metric_that_applies_to_less(now: MetricValue, codes: list[str]) -> None:
-    """A gated metric must apply to at least the share of its cases that the gate wants."""
-    delta = replace(make_delta(0.8, 0.8), current=now, delta=None if now.value is None else 0.0)
-    assert incomplete(make_comparison(delta)) == codes
-
-
-@each_row(("gate", "red", "warned"), [(REFUSING, True, False), (WARNING, False, True)])
-def test_cases_that_are_gone_and_notes_that_changed(gate: Gate, *, red: bool, warned: bool) -> None:
-    """Cases that are gone keep from green; notes that changed do so too, or are a warning, never both."""
-    changed = make_comparison(
-        make_delta(0.8, 0.8), golden=GoldenChanges(removed=("q9",)), vault_changes=(NoteChange("changed", "work/a.md"),)
-    )
-    missing = incomplete(changed, gate)
-    assert ("removed-cases" in missing, "vault-changed" in missing) == (True, red)
-    assert [reason.code for reason in caveats.of_baseline(changed, gate, "")].count("vault-changed") == warned
 
 
 @each_row(
@@ -148,38 +111,33 @@ NOW = make_scorecard(make_case_score(), fingerprint=FINGERPRINT)
 @each_row(
     ("before", "reason"),
     [
-        pytest.param({}, None, id="same"),
-        pytest.param({"fingerprint": {**FINGERPRINT, "cutoffs": [1], "index_version": "9"}}, None, id="other-settings"),
-        pytest.param({"fingerprint": {}, "cases": ()}, None, id="nothing-known-of-a-bare-metrics-file"),
-        pytest.param({"suite": ""}, None, id="suite-not-known"),
-        pytest.param({"suite": "other"}, "the baseline is of suite 'other', this run of 'default'", id="suite"),
-        pytest.param(
+        ({}, None),
+        ({"fingerprint": {**FINGERPRINT, "cutoffs": [1], "index_version": "9"}}, None),
+        ({"fingerprint": {}, "cases": ()}, None),
+        ({"suite": ""}, None),
+        ({"suite": "other"}, "the baseline is of suite 'other', this run of 'default'"),
+        (
             {"fingerprint": {**FINGERPRINT, "k": 10}},
             "the number of passages requested (ask.k) changed: 10 in the baseline, 5 now",
-            id="k",
         ),
-        pytest.param(
+        (
             {"fingerprint": {key: value for key, value in FINGERPRINT.items() if key != "k"}},
             "the number of passages requested (ask.k) changed: None in the baseline, 5 now",
-            id="k-not-told",
         ),
-        pytest.param(
+        (
             {"fingerprint": {**FINGERPRINT, "cutoffs": [1, 3, 5, 10]}},
             "the baseline has cut-offs that score.k no longer has: 5, 10",
-            id="cut-offs-lost",
         ),
-        pytest.param(
+        (
             {"fingerprint": {**FINGERPRINT, "retrieval_only": False}},
             "whether answers are generated (ask.retrieval_only) changed: False in the baseline, True now",
-            id="retrieval-only",
         ),
-        pytest.param(
+        (
             {"fingerprint": {**FINGERPRINT, "metrics_version": 0}},
             "the definitions of the metrics changed: 0 in the baseline, 1 now",
-            id="metrics-version",
         ),
-        pytest.param({"slices": {"bm25": {}}}, "no mode in common: bm25 in the baseline, hybrid now", id="modes"),
-        pytest.param({"slices": {}}, "no mode in common: none in the baseline, hybrid now", id="no-mode-at-all"),
+        ({"slices": {"bm25": {}}}, "no mode in common: bm25 in the baseline, hybrid now"),
+        ({"slices": {}}, "no mode in common: none in the baseline, hybrid now"),
     ],
 )
 def test_obstacles(before: dict[str, Any], reason: str | None) -> None:

@@ -80,6 +80,3 @@ def test_of_a_run_with_a_baseline_only_new_modes_are_told() -> None:
 def test_a_run_that_stopped_tells_none() -> None:
     """What it did not come to says nothing of the API."""
     assert misses(replace(make_run(answered("q", *OTHERS)), stopped="the API exited")) == []
-
-
-ID = "4bf92f3577b34da6a3ce929d0e0e4736"

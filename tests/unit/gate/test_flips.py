@@ -67,10 +67,10 @@ def at(rank: int) -> list[Chunk]:
 @each_row(
     ("before", "after", "kind"),
     [
-        pytest.param(1, 6, "broke", id="fell-out-of-the-cut-off"),
-        pytest.param(5, 6, "broke", id="fell-by-one-rank"),
-        pytest.param(6, 5, "fixed", id="rose-by-one-rank"),
-        pytest.param(1, 5, None, id="fell-within-the-cut-off"),
+        (1, 6, "broke"),
+        (5, 6, "broke"),
+        (6, 5, "fixed"),
+        (1, 5, None),
     ],
 )
 def test_rank_crosses_the_cut_off(before: int, after: int, kind: str | None) -> None:
@@ -115,14 +115,10 @@ class TestGroups:
 
     def test_second_passage_fell(self) -> None:
         """A passage that fell below the cut-off is told with the rank at which the group is complete."""
-        found = broke(
-            answered(self.CASE, self.FIRST, *OTHERS[:5], self.SECOND), answered(self.CASE, self.FIRST, self.SECOND)
-        )
-        assert (found.before, found.after, found.why) == (
-            2,
-            7,
-            "b.md › A: fell from rank 2 among the 7 passages returned",
-        )
+        now = answered(self.CASE, self.FIRST, *OTHERS[:5], self.SECOND)
+        found = broke(now, answered(self.CASE, self.FIRST, self.SECOND))
+        assert (found.before, found.after) == (2, 7)
+        assert found.why == "b.md › A: fell from rank 2 among the 7 passages returned"
 
     def test_completed(self) -> None:
         """The case is fixed when the last missing passage comes in."""
@@ -168,9 +164,9 @@ class TestDisplacedBy:
     @each_row(
         ("now", "risen"),
         [
-            pytest.param([OTHERS[5], *OTHERS[:5]], "other6.md › A", id="new-at-the-top"),
-            pytest.param([OTHERS[0], OTHERS[2], OTHERS[1], OTHERS[3]], "other3.md › A", id="from-below"),
-            pytest.param([OTHERS[1], OTHERS[0], OTHERS[2], OTHERS[3]], "other3.md › A", id="not-what-stood-above"),
+            ([OTHERS[5], *OTHERS[:5]], "other6.md › A"),
+            ([OTHERS[0], OTHERS[2], OTHERS[1], OTHERS[3]], "other3.md › A"),
+            ([OTHERS[1], OTHERS[0], OTHERS[2], OTHERS[3]], "other3.md › A"),
         ],
     )
     def test_only_what_rose(self, now: list[Chunk], risen: str) -> None:
@@ -186,18 +182,10 @@ class TestDisplacedBy:
 @each_row(
     ("case", "gold"),
     [
-        pytest.param({}, "a.md › A", id="section"),
-        pytest.param({"vaults": ("work",)}, "work/a.md › A", id="the-only-vault-of-the-case"),
-        pytest.param(
-            {"gold_supports": (make_support(vault="home"),), "vaults": ("work", "home")},
-            "home/a.md › A",
-            id="the-supports-own-vault",
-        ),
-        pytest.param(
-            {"gold_supports": (make_support(), make_support("b.md"), make_support("c.md"))},
-            "a.md › A (+2 more)",
-            id="alternatives",
-        ),
+        ({}, "a.md › A"),
+        ({"vaults": ("work",)}, "work/a.md › A"),
+        ({"gold_supports": (make_support(vault="home"),), "vaults": ("work", "home")}, "home/a.md › A"),
+        ({"gold_supports": (make_support(), make_support("b.md"), make_support("c.md"))}, "a.md › A (+2 more)"),
     ],
 )
 def test_gold(case: dict[str, Any], gold: str) -> None:
@@ -224,15 +212,9 @@ def test_order() -> None:
         items.append(answered(make_case(case_id, must_pass=must_pass)))
         pairs.append((make_case_score(case_id, rank=before), make_case_score(case_id, rank=after)))
     found = find_flips(make_run(*items), pairs)
-    assert [item.case_id for item in found] == [
-        "must-pass",
-        "y-fell-from-1",
-        "z-fell-from-1",
-        "a-fell-from-4",
-        "z-fixed-1",
-        "a-fixed-3",
-    ]
-    assert [item.must_pass for item in found] == [True, False, False, False, False, False]
+    fell = ["must-pass", "y-fell-from-1", "z-fell-from-1", "a-fell-from-4"]
+    assert [item.case_id for item in found] == [*fell, "z-fixed-1", "a-fixed-3"]
+    assert [item.must_pass for item in found] == [True, *[False] * 5]
 
 
 def test_each_mode_flips_on_its_own() -> None:

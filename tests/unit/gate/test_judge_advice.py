@@ -29,7 +29,7 @@ def test_fit_judges_decide() -> None:
     assert verdict(card(4.5), card(4.0)).outcome == "pass"
     assert verdict(card(4.5), card(3.9)).outcome == "regression"
     for just_fit in (
-        summary(agreement=replace(AGREEMENT, kappa=0.4, low=0.2, high=0.8)),
+        summary(agreement=replace(AGREEMENT, cases=48, kappa=0.4, low=0.2, high=0.8)),
         summary(judged=9, min_coverage=0.75),
     ):
         assert verdict(card(4.5, just_fit), card(3.5, just_fit)).outcome == "regression"
@@ -71,7 +71,6 @@ def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
 
 def test_less_than_half_of_a_canary_set_shows_nothing() -> None:
     """Judges are fit only if at least half of the canary cases were judged."""
-    assert not why_unfit("groundedness", summary(agreement=replace(AGREEMENT, cases=48)), None)
     few = why_unfit("groundedness", summary(agreement=replace(AGREEMENT, cases=49)), None)
     assert few == "only 24 of 49 canary cases were judged; it takes at least 25"
 
@@ -107,14 +106,6 @@ def test_judges_that_agree_less_than_before_advise() -> None:
     # another canary set tells nothing of the earlier one
     other = replace(worse, canary=replace(worse.canary or Canary(hash="", floor=0, scores={}), hash="other"))
     assert verdict(card(4.5), card(1.0, other)).outcome == "regression"
-
-
-def test_what_was_judged_and_vanished_is_no_red() -> None:
-    """Where nothing could be judged, as in replay with an empty cassette, the rest decides and the report says so."""
-    nothing = summary(judged=0, agreement=replace(AGREEMENT, judged=0, kappa=None, low=None, high=None))
-    decided = verdict(card(4.5), card(None, nothing))
-    assert decided.outcome == "pass"
-    assert codes(decided) == ["judge-unfit"]
 
 
 def test_faithfulness_has_the_canary_of_groundedness() -> None:
@@ -242,6 +233,10 @@ def test_answers_that_use_up_what_the_canary_takes_are_not_green() -> None:
     assert verdict(card(4.5), card(1.0, both, without=2)).outcome == "cannot tell"
 
 
+def canaried(agreement: CanaryAgreement, digest: str = "h") -> JudgingSummary:
+    return summary(canary=Canary(hash=digest, floor=0.4, scores={"groundedness": agreement}))
+
+
 @each_row(
     ("now", "edited"),
     [
@@ -254,33 +249,29 @@ def test_answers_that_use_up_what_the_canary_takes_are_not_green() -> None:
 )
 def test_answers_that_leave_the_canary_a_part_are_not_green(now: CanaryAgreement, edited: bool) -> None:
     """Judges are not found unfit by the part of a canary set that long answers left tokens or time for."""
-    canary = Canary(hash="h", floor=0.4, scores={"groundedness": replace(AGREEMENT, cases=40, judged=40)})
-    left = replace(canary, hash="edited" if edited else "h", scores={"groundedness": now})
-    decided = verdict(card(4.5, summary(canary=canary)), card(1.0, summary(canary=left)))
+    before, left = canaried(replace(AGREEMENT, cases=40, judged=40)), canaried(now, "edited" if edited else "h")
+    decided = verdict(card(4.5, before), card(1.0, left))
     assert decided.outcome == "cannot tell"
     assert "canary answers were left without a grade" in decided.headline
 
 
-def test_a_canary_set_that_is_worth_less_by_itself_is_no_answers_doing() -> None:
-    """Where all cases were judged, or an edited set has too few, judges that are unfit advise."""
-    for agreement, digest in (
-        (replace(AGREEMENT, kappa=0.1, low=-0.3, high=0.5), "h"),
-        (CanaryAgreement(cases=12, judged=12), "edited"),
-    ):
-        canary = Canary(hash=digest, floor=0.4, scores={"groundedness": agreement})
-        assert verdict(card(4.5), card(1.0, summary(canary=canary))).outcome == "pass"
-    assert verdict(card(4.5), card(4.5, summary(agreement=replace(AGREEMENT, judged=22)))).outcome == "pass"
-
-
-def test_judges_that_never_could_are_no_answers_doing() -> None:
-    """Where judges failed as often before, are unfit, were others or were not to be asked, the rest decides."""
-    often = unread("invalid_reply", 4)
-    assert verdict(often, often).outcome == "pass"
-    assert verdict(card(4.5), unread("invalid_reply", 4, canary=None)).outcome == "pass"
-    assert verdict(card(4.5), unread("replay_miss", 12)).outcome == "pass"
-    assert verdict(card(4.5), unread("no_key", 12)).outcome == "pass"
-    other = card(4.5, summary(judged=8, missing="refused"), without=4, by="other")
-    assert verdict(card(4.5), other).outcome == "pass"
+@each_row(
+    ("before", "now"),
+    [
+        (card(4.5), card(1.0, canaried(replace(AGREEMENT, kappa=0.1, low=-0.3, high=0.5)))),
+        (card(4.5), card(1.0, canaried(CanaryAgreement(cases=12, judged=12), "edited"))),
+        (card(4.5), card(4.5, canaried(replace(AGREEMENT, judged=22)))),
+        (unread("invalid_reply", 4), unread("invalid_reply", 4)),
+        (card(4.5), unread("invalid_reply", 4, canary=None)),
+        (card(4.5), unread("replay_miss", 12)),
+        (card(4.5), unread("no_key", 12)),
+        (card(4.5), card(4.5, summary(judged=8, missing="refused"), without=4, by="other")),
+    ],
+    ids=["unfit judges", "a small set", "two gaps", "as before", "no set", "replay", "no key", "other judges"],
+)
+def test_what_is_no_answers_doing_lets_the_rest_decide(before: Scorecard, now: Scorecard) -> None:
+    """Judges that failed before, are unfit, are others, or were not to be asked are no reason for *cannot tell*."""
+    assert verdict(before, now).outcome == "pass"
 
 
 def test_answers_that_cannot_be_graded_do_not_take_a_floor_away() -> None:

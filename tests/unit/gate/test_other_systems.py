@@ -95,61 +95,38 @@ def bare(**overall: object) -> Any:
     return {"by_retriever": {"bm25": {"overall": {"count": 3, **overall}}}}
 
 
-class TestBareMetricsFile:
-    """A metrics file with `by_retriever`, of which only the means can be compared."""
-
-    def test_raggates_own(self) -> None:
-        """What raggate writes as metrics.json reads back as the same means, with n and what was not scored."""
-        scorecard = replace(SCORECARD, cases=())
-        held = read(metrics_file.render(make_run(), scorecard).encode()).scorecard
-        assert (held.suite, held.run_id, held.counts) == ("default", "run-1", scorecard.counts)
-        for mode, slices in scorecard.slices.items():
-            for name, values in slices.items():
-                for metric, value in values.items():
-                    again = held.slices[mode][name][metric]
-                    assert (again.n, again.unscored, again.direction) == (value.n, value.unscored, value.direction)
-                    assert again.value == (None if value.value is None else pytest.approx(value.value, abs=5e-5))
+def test_raggates_own_metrics_file() -> None:
+    """What raggate writes as metrics.json reads back as the same means, with n and what was not scored."""
+    scorecard = replace(SCORECARD, cases=())
+    held = read(metrics_file.render(make_run(), scorecard).encode()).scorecard
+    assert (held.suite, held.run_id, held.counts) == ("default", "run-1", scorecard.counts)
+    for mode, slices in scorecard.slices.items():
+        for name, values in slices.items():
+            for metric, value in values.items():
+                again = held.slices[mode][name][metric]
+                assert (again.n, again.unscored, again.direction) == (value.n, value.unscored, value.direction)
+                assert again.value == (None if value.value is None else pytest.approx(value.value, abs=5e-5))
 
 
 @each_row(
     ("value", "message"),
     [
-        pytest.param({"by_retriever": []}, "not a metrics file: by_retriever: ", id="no-retrievers"),
-        pytest.param(
-            {"by_retriever": {"bm25": 1}}, "not a metrics file: by_retriever.bm25: ", id="retriever-no-object"
-        ),
-        pytest.param(
-            {"by_retriever": {"bm25": {"by_tag": 1}}}, "not a metrics file: by_retriever.bm25.by_tag: ", id="no-slices"
-        ),
-        pytest.param(
-            {"by_retriever": {"bm25": {"by_tag": {"x": {}}}}},
-            "not a metrics file: by_retriever.bm25.by_tag.x.count: ",
-            id="no-count",
-        ),
-        pytest.param({**BARE, "complete": False}, "not a metrics file: complete: not all questions", id="cut-short"),
-        pytest.param(
-            {**BARE, "partial": "--limit 3"}, "not a metrics file: partial: these metrics cover only a part", id="part"
-        ),
-        pytest.param(
-            {**BARE, "complete": "yes"}, "not a metrics file: complete: not all questions", id="complete-text"
-        ),
-        pytest.param(bare(count=-1), "not a metrics file: by_retriever.bm25.overall.count: ", id="negative-count"),
-        pytest.param(bare(hit_at_5="0.5"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="text"),
-        pytest.param(bare(hit_at_5="nan"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="bare-nan"),
-        pytest.param(bare(n=3), "not a metrics file: by_retriever.bm25.overall.n: ", id="n-no-object"),
-        pytest.param(
-            bare(hit_at_5=1, n={"hit_at_5": "3"}),
-            "not a metrics file: by_retriever.bm25.overall.n.hit_at_5: ",
-            id="n-as-text",
-        ),
+        ({"by_retriever": []}, "by_retriever: "),
+        ({"by_retriever": {"bm25": {"by_tag": 1}}}, "by_retriever.bm25.by_tag: "),
+        ({"by_retriever": {"bm25": {"by_tag": {"x": {}}}}}, "by_retriever.bm25.by_tag.x.count: "),
+        ({**BARE, "complete": False}, "complete: not all questions"),
+        ({**BARE, "partial": "--limit 3"}, "partial: these metrics cover only a part"),
+        (bare(count=-1), "by_retriever.bm25.overall.count: "),
+        (bare(hit_at_5="0.5"), "by_retriever.bm25.overall.hit_at_5: "),
+        (bare(n=3), "by_retriever.bm25.overall.n: "),
+        (bare(hit_at_5=1, n={"hit_at_5": "3"}), "by_retriever.bm25.overall.n.hit_at_5: "),
     ],
 )
 def test_damaged(value: object, message: str) -> None:
-    """A damaged file is refused with the place of the damage and with how to repair it."""
+    """A damaged metrics file is refused with the place of the damage."""
     with pytest.raises(UsageError) as caught:
         read(value)
-    assert caught.value.message.startswith(f"baselines/default.json: {message}")
-    assert caught.value.hint.startswith("Restore the file from git, or promote a run with `raggate promote`.")
+    assert caught.value.message.startswith(f"baselines/default.json: not a metrics file: {message}")
 
 
 JSON = st.recursive(

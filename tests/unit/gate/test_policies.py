@@ -178,8 +178,7 @@ def test_a_metric_beside_the_composite_cannot_collapse(policy: Policy) -> None:
     for abstained in (False, True):
         response = make_response(make_chunk(), abstained=abstained)
         sides.append(make_run(*(make_labelled(case, make_result(case.id, response=response)) for case in cases)))
-    decided = judged(*sides, Gate(policy=policy))
-    assert codes(decided)[0] == ["worse"]
+    assert codes(judged(*sides, Gate(policy=policy)))[0] == ["worse"]
 
 
 @each_row(
@@ -201,16 +200,10 @@ def test_a_small_metric_cannot_be_lost_whole(answerable: int, before: int, after
     assert codes(judged(*sides, Gate()))[0] == reasons
 
 
-@each_row(
-    ("policy", "settings"),
-    [
-        pytest.param("evidence", {"min_cases": 50}, id="as-small-as-the-suite"),
-        pytest.param("threshold", {}, id="the-seeds-rule-alone"),
-    ],
-)
-def test_metric_that_is_judged(policy: Policy, settings: dict[str, Any]) -> None:
-    """A metric of nine questions is judged where the whole suite counts as small, and `threshold` asks for none."""
-    assert codes(judged(SURE, LAPSED, Gate(policy=policy, **settings)))[0] == ["worse"]
+@each_row("gate", [Gate(min_cases=50), Gate(policy="threshold")])
+def test_metric_that_is_judged(gate: Gate) -> None:
+    """A metric of nine questions is judged if the whole suite counts as small, and `threshold` asks for none."""
+    assert codes(judged(SURE, LAPSED, gate))[0] == ["worse"]
 
 
 @each_row(
@@ -245,22 +238,14 @@ def test_what_the_own_test_of_a_metric_must_reach(p: float, *, warns: bool, monk
         assert decided.outcome == ("pass" if warns else "regression")
 
 
-@each_row(("p", "red"), [*zip(NEAR_ALPHA, (True, False, False, False), strict=True)])
-def test_what_the_test_of_all_questions_must_reach(p: float, *, red: bool) -> None:
-    """A drop of 10 points is red by itself if p is below 0.04, and only perhaps worse from there on."""
+@each_row(("p", "certain"), [*zip(NEAR_ALPHA, (True, False, False, False), strict=True)])
+def test_what_the_test_of_all_questions_must_reach(p: float, *, certain: bool) -> None:
+    """Below p = 0.04 a drop of 10 points is red by itself, and one of two points at most is told at all."""
     (test,) = composites(compared(*map(tuple, TWO)), Gate(), ())
-    shown = replace(test, adjusted=p)
-    assert policies.red(shown, Gate()) == red
-    assert [reason.code for reason in policies.suspicions([shown], frozenset())] == ["perhaps-worse"]
-
-
-@each_row(("p", "codes"), [*zip(NEAR_ALPHA, (["perhaps-worse"], [], [], []), strict=True)])
-def test_a_small_drop_is_named_if_it_is_certain(p: float, codes: list[str]) -> None:
-    """A drop of two points at most is told as a slight one only if p is below 0.04."""
-    (test,) = composites(compared(*map(tuple, TWO)), Gate(), ())
-    slight = replace(test, adjusted=p, drop=0.02)
-    assert not policies.red(slight, Gate())
-    assert [reason.code for reason in policies.suspicions([slight], frozenset())] == codes
+    shown, slight = replace(test, adjusted=p), replace(test, adjusted=p, drop=0.02)
+    assert (policies.red(shown, Gate()), policies.red(slight, Gate())) == (certain, False)
+    told = [[reason.code for reason in policies.suspicions([each], frozenset())] for each in (shown, slight)]
+    assert told == [["perhaps-worse"], ["perhaps-worse"] * certain]
 
 
 @each_row(("p", "warns"), [*zip(NEAR_ALPHA, (False, True, True, True), strict=True)])
@@ -325,17 +310,6 @@ def test_what_questions_that_cannot_be_compared_prove(proven: float, delta: Delt
     assert row.by_others == (status == "worse" and delta.delta != WORSE.delta)
 
 
-def scoped(missed: int) -> list[LabelledResult]:
-    """Build three questions that tell which folders were searched, of which so many looked in another folder."""
-    items = []
-    for n in range(3):
-        folder = "personal/Other" if n < missed else "personal/Work"
-        response = make_response(make_chunk(rel_path="Work/a.md"), selected_folders=(folder,))
-        case = make_case(f"scoped{n}", gold_supports=(make_support("Work/a.md"),))
-        items.append(make_labelled(case, make_result(case.id, response=response)))
-    return items
-
-
 def selecting(folders: tuple[str, ...] | None) -> list[LabelledResult]:
     response = make_response(make_chunk(rel_path="Work/a.md"), selected_folders=folders, available_folders=("Work",))
     cases = [make_case(f"q{n}", gold_supports=(make_support("Work/a.md"),)) for n in range(40)]
@@ -347,11 +321,9 @@ class TestAttacks:
 
     def test_fewer_questions_that_can_be_compared(self) -> None:
         """A metric that ten questions had is judged, however few of them can still be compared."""
-        old = answered([1] * 40, [True] * 12)
-        kept = answered([1] * 40, [True] * 7 + [False] * 2)
-        decided = judged(old, kept, Gate())
-        assert codes(decided)[1][0] == "no-evidence"
-        assert "few-cases" not in codes(decided)[1]
+        old, kept = answered([1] * 40, [True] * 12), answered([1] * 40, [True] * 7 + [False] * 2)
+        warned = codes(judged(old, kept, Gate()))[1]
+        assert (warned[0], "few-cases" in warned) == ("no-evidence", False)
 
     def test_values_that_are_not_told(self) -> None:
         """A metric of the composite that the API does not let be measured any more counts as lost."""
@@ -386,23 +358,15 @@ class TestWaivers:
         assert (test.cases, test.lost) == (98, 2)
 
     def test_waived_metrics_are_left_out(self) -> None:
-        """A waived metric counts in no score; where it alone makes the test red, its waiver is what excuses that."""
+        """A waiver excuses a test that its metric alone makes red, and no other."""
         old, new = make_ranked_run(*[5] * 100), make_ranked_run(*[6] * 4, *[5] * 96)
-        gate = Gate(composite=["hit_at_5"])
+        gate, waivers = Gate(composite=["hit_at_5"]), [Waiver(metric="hit_at_5", **WAIVED)]
         assert codes(judged(old, new, gate))[0] == ["composite-worse"]
-        decided = judged(old, new, gate, waivers=[Waiver(metric="hit_at_5", **WAIVED)])
+        decided = judged(old, new, gate, waivers=waivers)
         assert (decided.outcome, codes(decided)[1]) == ("pass", ["waived"])
         assert [waiver.state for waiver in decided.waivers] == ["active"]
-
-    def test_what_is_worse_without_it_stays_red(self) -> None:
-        """A waiver of one metric does not excuse the others."""
-        decided = judged(
-            make_ranked_run(*SMALL_LOSS[0]),
-            make_ranked_run(*SMALL_LOSS[1]),
-            Gate(),
-            waivers=[Waiver(metric="hit_at_5", **WAIVED)],
-        )
-        assert decided.outcome == "regression"
+        others = [make_ranked_run(*ranks) for ranks in SMALL_LOSS]
+        assert judged(*others, Gate(), waivers=waivers).outcome == "regression"
 
 
 RANK = st.sampled_from([None, 1, 2, 4, 6, 11])

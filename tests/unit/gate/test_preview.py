@@ -64,11 +64,6 @@ def test_the_same_files_are_an_empty_preview() -> None:
     [
         ({"ask": {"k": 7}}, ("the number of passages requested (ask.k) changed: 10 in the baseline, 7 now",)),
         ({"suite": "b"}, ("the baseline is of suite 'default', this run of 'b'",)),
-        ({"ask": {"modes": ["bm25"]}}, ("no mode in common: hybrid in the baseline, bm25 now",)),
-        (
-            {"score": {"k": [1]}},
-            ("the baseline has cut-offs that score.k no longer has: 3, 5, 10",),
-        ),
         ({"gate": {"tolerance": 0.2}}, ()),
         ({"ask": {"concurrency": 2}}, ()),
     ],
@@ -193,9 +188,8 @@ def test_a_question_that_leaves_a_slice(slices: str, now: dict[str, Any], unslic
         (None, stored(hit_at_1=1.0), "added", ()),
         (stored(hit_at_1=1.0), None, "removed", ()),
         (stored(hit_at_1=1.0), stored(hit_at_1=0.5), "replaced", (("hit_at_1", 1.0, 0.5),)),
-        (stored(hit_at_1=1.0), stored(hit_at_1=1.0), "same", ()),
     ],
-    ids=["added", "removed", "replaced", "same"],
+    ids=["added", "removed", "replaced"],
 )
 def test_baseline(before: bytes | None, now: bytes | None, state: str, values: tuple[Any, ...]) -> None:
     """The baseline file is told with what it would change."""
@@ -256,7 +250,6 @@ def test_a_baseline_that_forgets_what_was_given_up() -> None:
     ("before", "now", "expected"),
     [
         pytest.param(None, None, (), id="no-judges"),
-        pytest.param(b"a\nb\n", b"a\nb\n", (), id="the-same"),
         pytest.param(b"a\nb\n", b"a\nB\nc\n", (1, 2), id="one-edited-and-one-new"),
         pytest.param(b"a\nb\n", None, (2, 0), id="all-gone"),
     ],
@@ -265,8 +258,8 @@ def test_replies_of_judges(before: bytes | None, now: bytes | None, expected: tu
     """Replies and people's grades that a change edits, takes away or brings are counted: judges rest on them."""
     files = [None if data is None else StoredFile(name="a.jsonl", data=data) for data in (before, now)]
     first, second = (replace(inputs(), cassette=file) for file in files)
-    assert preview.changes(first, second, DIRECTIONS).edited == (
-        (("replies of judges", *expected),) if expected else ()
+    assert [*preview.changes(first, second, DIRECTIONS).edited] == (
+        [("replies of judges", *expected)] if expected else []
     )
     first, second = (replace(inputs(), canary=file) for file in files)
     (*graded,) = preview.changes(first, second, DIRECTIONS).edited
@@ -389,40 +382,26 @@ def verdict(outcome: VerdictKind = "pass") -> Verdict:
     return Verdict(outcome=outcome, sentences=("What was decided.",), reasons=reasons)
 
 
-def test_a_pass_that_would_break_the_gate_is_none() -> None:
-    """A change after which nothing can be measured cannot pass: exit 3, and the first sentence says both."""
-    found = foreseen(verdict(), BROKEN, make_comparison())
-    assert (found.outcome, found.exit_code) == ("cannot tell", 3)
-    assert found.headline.startswith(
-        "No gated metric is worse than allowed, but merging this change would break the gate"
-    )
-    assert "golden.jsonl:3: key 'id' is missing" in found.headline
-    assert [reason.code for reason in found.reasons] == ["breaks-gate"]
+@each_row(
+    ("preview", "code", "why"),
+    [
+        (BROKEN, "breaks-gate", "merging this change would break the gate: golden.jsonl:3: key 'id' is missing."),
+        (Preview(unseen=("no answer",)), "preview", "raggate could not read all of this change: no answer."),
+        (Preview(retired=True), "retires-suite", "merging this change takes this suite off the list: its questions"),
+    ],
+)
+def test_a_pass_after_which_nothing_is_measured_is_none(preview: Preview, code: str, why: str) -> None:
+    """A change that breaks the gate, was not seen, or retires the suite is no pass; the first sentence says why."""
+    found = foreseen(verdict(), preview, make_comparison())
+    assert (found.outcome, [reason.code for reason in found.reasons]) == ("cannot tell", [code])
+    assert found.headline.startswith(f"No gated metric is worse than allowed, but {why}")
 
 
-def test_a_pass_that_was_not_seen_is_none() -> None:
-    """A change whose files could not be looked at cannot pass: exit 3, and the first sentence says why."""
-    found = foreseen(verdict(), Preview(unseen=("GitHub did not answer",)), make_comparison())
-    assert (found.outcome, found.exit_code, [reason.code for reason in found.reasons]) == (
-        "cannot tell",
-        3,
-        ["preview"],
-    )
-    assert "but raggate could not read all of this change: GitHub did not answer" in found.headline
-
-
-def test_a_suite_off_the_list_is_no_pass() -> None:
-    """A change after which nothing asks the suite's questions cannot pass, and is not told that others break too."""
-    found = foreseen(verdict(), Preview(retired=True), make_comparison())
-    assert (found.outcome, [reason.code for reason in found.reasons]) == ("cannot tell", ["retires-suite"])
-    assert "takes this suite off the list" in found.headline
-
-
-@each_row(("outcome", "code"), [("regression", 1), ("cannot tell", 3), ("invariant broken", 4), ("interrupted", 130)])
-def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
+@each_row("outcome", ["regression", "cannot tell"])
+def test_any_other_verdict_stays(outcome: VerdictKind) -> None:
     """What was decided of the API stays as it is, and the reason is told after its own."""
     found = foreseen(verdict(outcome), BROKEN, make_comparison())
-    assert (found.outcome, found.exit_code, found.headline) == (outcome, code, "What was decided.")
+    assert (found.outcome, found.headline) == (outcome, "What was decided.")
     assert [reason.code for reason in found.reasons] == ["worse", "breaks-gate"]
 
 
@@ -431,10 +410,8 @@ def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
     [
         (Preview(problems=("the API was killed by SIGKILL",)), "preview"),
         (Preview(baseline="removed"), "baseline-outdated"),
-        (Preview(baseline="replaced", lowered=("hit_at_5",)), "edits-gate"),
         (Preview(loosened=("gate.tolerance",)), "loosens-gate"),
         (Preview(remeasured=("api.url",)), "edits-gate"),
-        (Preview(weakened={"put into another group": ("q1",)}), "edits-gate"),
         (Preview(unmarked=("work/diary.md",)), "unmarks-notes"),
     ],
 )
@@ -462,7 +439,6 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
             "merging this change replaces the baseline, which makes the gate weaker for later changes: hit_at_5, 1 "
             "question fewer",
         ),
-        (Preview(baseline="replaced"), "merging this change replaces the baseline"),
         (
             Preview(outdated=("ask.k changed", "the adapter changed")),
             "merging this change makes every run fail until you promote a new baseline: ask.k changed; the "

@@ -40,14 +40,10 @@ from raggate.scoring import score as scoring
 from raggate.scoring.score import score
 from tables import each_row
 
-ASKED = [make_labelled(make_case(f"q{number}"), make_result(f"q{number}", make_chunk())) for number in range(100)]
-FAILED = [
-    make_labelled(make_case(f"q{number}"), make_result(f"q{number}", failure=make_failure())) for number in range(100)
-]
-IN_VECTOR = [
-    make_labelled(make_case(f"q{number}"), make_result(f"q{number}", make_chunk(), mode="vector"))
-    for number in range(100)
-]
+IDS = [f"q{number}" for number in range(100)]
+ASKED = [make_labelled(make_case(q), make_result(q, make_chunk())) for q in IDS]
+FAILED = [make_labelled(make_case(q), make_result(q, failure=make_failure())) for q in IDS]
+IN_VECTOR = [make_labelled(make_case(q), make_result(q, make_chunk(), mode="vector")) for q in IDS]
 
 
 def promote(run: Run, findings: tuple[Finding, ...] = (), gate: Gate | None = None) -> None:
@@ -57,10 +53,10 @@ def promote(run: Run, findings: tuple[Finding, ...] = (), gate: Gate | None = No
 @each_row(
     ("run", "findings", "gate"),
     [
-        pytest.param(make_run(*FAILED[:2], *ASKED[2:]), (), Gate(), id="exactly-the-allowed-share-failed"),
-        pytest.param(make_run(*FAILED[:29], *ASKED[29:]), (), Gate(max_error_rate=0.29), id="allowed-share-is-exact"),
-        pytest.param(make_run(*ASKED), (make_finding(level="warn"),), Gate(), id="an-invariant-warns"),
-        pytest.param(
+        (make_run(*FAILED[:2], *ASKED[2:]), (), Gate()),
+        (make_run(*FAILED[:29], *ASKED[29:]), (), Gate(max_error_rate=0.29)),
+        (make_run(*ASKED), (make_finding(level="warn"),), Gate()),
+        (
             make_run(
                 *ASKED,
                 golden=make_golden(*(item.case for item in ASKED), make_case("other", modes=("vector",))),
@@ -68,7 +64,6 @@ def promote(run: Run, findings: tuple[Finding, ...] = (), gate: Gate | None = No
             ),
             (),
             Gate(),
-            id="a-case-for-another-mode-was-not-asked",
         ),
     ],
 )
@@ -80,21 +75,15 @@ def test_accepted(run: Run, findings: tuple[Finding, ...], gate: Gate) -> None:
 @each_row(
     ("run", "findings", "reason"),
     [
-        pytest.param(make_run(*ASKED, stopped="gave up"), (), "it did not finish: gave up", id="stopped"),
-        pytest.param(
+        (make_run(*ASKED, stopped="gave up"), (), "it did not finish: gave up"),
+        (
             make_run(*ASKED, *IN_VECTOR[:50], fingerprint={"modes": ["hybrid", "vector"]}),
             (),
             "50 of 100 questions not asked in mode vector",
-            id="cases-missing-in-one-mode",
         ),
-        pytest.param(make_run(golden=make_golden()), (), "no question was asked", id="nothing-asked"),
-        pytest.param(make_run(*FAILED[:3], *ASKED[3:]), (), "3 of 100 calls failed", id="too-many-failed"),
-        pytest.param(
-            make_run(*ASKED),
-            (make_finding(),),
-            "invariant lists_ordered is not met: q1 (hybrid): rank 2",
-            id="invariant-broken",
-        ),
+        (make_run(golden=make_golden()), (), "no question was asked"),
+        (make_run(*FAILED[:3], *ASKED[3:]), (), "3 of 100 calls failed"),
+        (make_run(*ASKED), (make_finding(),), "invariant lists_ordered is not met: q1 (hybrid): rank 2"),
         pytest.param(
             make_run(*FAILED[:3], *ASKED[3:], stopped="gave up"),
             (make_finding(),),
@@ -109,8 +98,7 @@ def test_refused(run: Run, findings: tuple[Finding, ...], reason: str) -> None:
     with pytest.raises(CannotTell) as caught:
         promote(run, findings)
     assert caught.value.message == f"run run-1 cannot become a baseline: {reason}"
-    again = "Measure again, then promote."
-    assert caught.value.hint == (MEND_FIRST if findings else again)
+    assert caught.value.hint == (MEND_FIRST if findings else "Measure again, then promote.")
 
 
 MEASURED = Provenance(raggate_version="0.1.0", checkout=Checkout(commit="abc"), against="def")
@@ -142,10 +130,8 @@ ALLOWED = Terms(reason="smaller model", by="ada", allow_regression=True)
 
 def run_of(lost: int, asked: int = 20, **fields: Any) -> Run:
     """Measure questions of which the first `lost` are not found; each is 0.05 of hit_at_5 when 20 are asked."""
-    items = [
-        make_labelled(make_case(f"q{n:02}"), make_result(f"q{n:02}", LOST if n < lost else make_chunk()))
-        for n in range(asked)
-    ]
+    chunks = {f"q{n:02}": LOST if n < lost else make_chunk() for n in range(asked)}
+    items = [make_labelled(make_case(q), make_result(q, chunk)) for q, chunk in chunks.items()]
     defaults = {"run_id": f"run-{lost}-{asked}", "started": f"2026-01-{lost + 1:02}T00:00:00Z"}
     return make_run(*items, **{**defaults, **fields})
 
@@ -162,7 +148,6 @@ def test_first_baseline() -> None:
     """Without a baseline every gated metric starts with its value, and there is nothing before."""
     found = proposed(run_of(1), None)
     assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(best=0.95, drops=0.0, since="2026-01-02")
-    assert (found.provenance["previous"], found.provenance["reason"], found.provenance["promoted_by"]) == (None,) * 3
     assert (hit(found).before.value, hit(found).after.value, hit(found).change.delta) == (None, 0.95, None)
     assert found.reasons == ()
 
@@ -175,12 +160,8 @@ def test_what_a_reviewer_is_shown() -> None:
     assert [(reason.code, reason.message) for reason in found.reasons] == [
         ("metric-down", "hit@5 (hybrid) 95.0 → 90.0%")
     ]
-    assert found.provenance == {
-        **provenance(run_of(2), score(run_of(2), (5,))),
-        "reason": "smaller model",
-        "promoted_by": "ada",
-        "previous": "run-1-20",
-    }
+    stated = {"reason": "smaller model", "promoted_by": "ada", "previous": "run-1-20"}
+    assert found.provenance == {**provenance(run_of(2), score(run_of(2), (5,))), **stated}
     lines = [" ".join(line.split()) for line in table(found)]
     assert lines[0] == "hit@5 (hybrid) 95.0% → 90.0% −5.0 pt"
     assert lines[-2:] == ["1 question lost: q01 (hybrid)", "accepted: hit@5 (hybrid) 95.0 → 90.0%"]
@@ -228,39 +209,28 @@ def together(*runs: Run) -> Run:
     return make_run(*(item for run in runs for item in run.results), run_id="both", started=runs[0].started)
 
 
-@each_row("same", [0, 9])
-def test_loss_behind_other_questions_is_refused(same: int) -> None:
+def test_loss_behind_other_questions_is_refused() -> None:
     """Where too few questions are the same, a mean that is lower counts as a loss like any other."""
-    present = kept(proposed(run_of(0), None))
-    worse = run_of(20)
-    run = together(
-        make_run(*run_of(0).results[:same], started=worse.started),
-        relabelled(make_run(*worse.results[same:], started=worse.started)),
-    )
-    with pytest.raises(UsageError, match=r"hit@5 \(hybrid\) 100\.0 → [0-9]*\.0%, means over different questions"):
+    present, worse = kept(proposed(run_of(0), None)), run_of(20)
+    others = relabelled(make_run(*worse.results[9:], started=worse.started))
+    run = together(make_run(*run_of(0).results[:9], started=worse.started), others)
+    with pytest.raises(UsageError, match=r"hit@5 \(hybrid\) 100\.0 → 45\.0%, means over different questions"):
         proposed(run, present)
-    # where no question is the same, nothing matches at all
-    empty = () if same else ("hybrid",)
-    allowed = replace(ALLOWED, allow_no_match=empty)
-    found = proposed(run, present, allowed)
-    assert hit(found).change.delta == pytest.approx(same / 20 - 1)
-    assert not hit(found).shared
-    assert found.reasons[-1].message == f"only {same} of the present baseline's 20 questions are still the same"
+    found = proposed(run, present, ALLOWED)
+    assert (hit(found).change.delta, hit(found).shared) == (pytest.approx(-0.55), False)
+    assert found.reasons[-1].message == "only 9 of the present baseline's 20 questions are still the same"
     entry = kept(found).accepted["hybrid"]["hit_at_5"]
     assert entry.lowered is not None
-    assert (entry.best, entry.lowered.before, entry.lowered.after) == (pytest.approx(same / 20), 1.0, entry.best)
+    assert (entry.best, entry.lowered.before, entry.lowered.after) == (0.45, 1.0, 0.45)
     assert entry.lowered.reason == "smaller model"
-    again = proposed(run, kept(found), Terms(allow_no_match=empty))
-    assert again.data == proposed(run, kept(found), allowed).data
+    assert proposed(run, kept(found)).data == proposed(run, kept(found), ALLOWED).data
 
 
 def test_few_shared_questions_that_got_worse_are_seen() -> None:
     """A loss over the few shared questions is one, though the others make the mean no lower."""
     present = kept(proposed(run_of(10), None))
-    run = together(
-        make_run(*run_of(20).results[15:], started="2026-02-01T00:00:00Z"),
-        relabelled(make_run(*run_of(0).results[:15])),
-    )
+    shared = make_run(*run_of(20).results[15:], started="2026-02-01T00:00:00Z")
+    run = together(shared, relabelled(make_run(*run_of(0).results[:15])))
     with pytest.raises(UsageError, match=r"hit@5 \(hybrid\) 100\.0 → 0\.0% over 5 shared questions"):
         proposed(run, present)
 
@@ -307,28 +277,24 @@ def test_metric_without_a_shared_question() -> None:
     asked_otherwise = make_case("trick", question="And now?", answerable=False)
     answers = make_labelled(asked_otherwise, make_result("trick", make_chunk()))
     present = kept(proposed(make_run(*run_of(0).results, abstains), None))
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(UsageError, match=r"accuracy \(hybrid\) 100\.0 → 0\.0%, means over different questions$"):
         proposed(make_run(*run_of(0).results, answers), present)
-    assert caught.value.message.endswith(
-        "baseline: abstention accuracy (hybrid) 100.0 → 0.0%, means over different questions"
-    )
 
 
 @each_row(
     ("terms", "advice"),
     [
-        pytest.param(Terms(), "If that is accepted", id="nothing-said"),
-        pytest.param(Terms(allow_regression=True), "Only --reason is missing", id="no-reason"),
-        pytest.param(Terms.of(" \n", "", allow_regression=True), "Only --reason is missing", id="blank-reason"),
+        (Terms(), "If that is accepted"),
+        (Terms(allow_regression=True), "Only --reason is missing"),
+        (Terms.of(" \n", "", allow_regression=True), "Only --reason is missing"),
     ],
 )
 def test_lower_value_is_refused(terms: Terms, advice: str) -> None:
     """A gated metric that goes down, however little, needs permission and a reason, and may have them."""
     with pytest.raises(UsageError) as caught:
         proposed(run_of(2), kept(proposed(run_of(1), None)), terms)
-    assert caught.value.message == ("run run-2-20 is worse than the present baseline: hit@5 (hybrid) 95.0 → 90.0%")
-    way = '--allow-regression --reason "...".'
-    assert caught.value.hint == f"{advice}: {way}"
+    assert caught.value.message == "run run-2-20 is worse than the present baseline: hit@5 (hybrid) 95.0 → 90.0%"
+    assert caught.value.hint == f'{advice}: --allow-regression --reason "...".'
 
 
 def test_means_of_other_questions_need_permission() -> None:
@@ -343,15 +309,9 @@ def test_means_of_other_questions_need_permission() -> None:
 
 def in_slices(lost: range) -> Run:
     """Measure twenty questions, half of them of each of two categories, of which some are not found."""
-    return make_run(
-        *(
-            make_labelled(
-                make_case(f"q{n:02}", category="left" if n < 10 else "right"),
-                make_result(f"q{n:02}", LOST if n in lost else make_chunk()),
-            )
-            for n in range(20)
-        )
-    )
+    cases = [make_case(f"q{n:02}", category="left" if n < 10 else "right") for n in range(20)]
+    chunks = [LOST if n in lost else make_chunk() for n in range(20)]
+    return make_run(*(make_labelled(c, make_result(c.id, chunk)) for c, chunk in zip(cases, chunks, strict=True)))
 
 
 def test_a_slice_that_loses_what_another_one_wins() -> None:
@@ -376,10 +336,7 @@ def test_slices_that_are_gone_are_shown() -> None:
     assert not any("without a question" in line for line in table(proposed(in_slices(()), present)))
     run = make_run(*(replace(item, case=replace(item.case, category="left")) for item in in_slices(()).results))
     found = proposed(run, present)
-    told = (
-        "note: the present baseline has these, but the new one has no question for them: slice category=right (hybrid)"
-    )
-    assert told in table(found)
+    assert any(line.endswith("no question for them: slice category=right (hybrid)") for line in table(found))
     modes = replace(present.scorecard, slices={**present.scorecard.slices, "bm25": {"overall": {}}})
     found = proposed(run, replace(present, scorecard=modes))
     assert table(found)[-1].endswith("the new one has no question for them: mode bm25, slice category=right (hybrid)")
@@ -440,7 +397,7 @@ def test_another_suite_is_refused() -> None:
         proposed(other, kept(proposed(run_of(1), None)), ALLOWED)
 
 
-@each_row("lost", [1, 2, 3, 8])
+@each_row("lost", [1, 3])
 def test_promoting_twice_changes_nothing(lost: int) -> None:
     """Promoting the run that is the baseline already gives the same bytes: no drop is counted twice."""
     once = proposed(run_of(lost), kept(proposed(run_of(2), None)), ALLOWED)
@@ -475,18 +432,13 @@ def test_damaged_baseline_starts_anew() -> None:
     assert hit(found).change.delta is None
 
 
-@each_row("command", [None, "check", "run", "calibrate"])
-def test_a_run_of_the_suite(command: RunCommand | None) -> None:
-    """A run of the configured build, and one that does not say what made it, may become a baseline."""
-    refuse_other_origin(make_run(provenance=Provenance(command=command)))
-
-
 @each_row("command", ["diff", "prove"])
 def test_a_run_of_another_build(command: RunCommand) -> None:
-    """A run of two builds, or of known faults, is refused by name."""
+    """A run of two builds, or of known faults, is refused by name; any other may become a baseline."""
     run = make_run(provenance=Provenance(command=command, build="revision v1"))
     with pytest.raises(UsageError, match=f"is one of `raggate {command}`: revision v1, "):
         refuse_other_origin(run)
+    refuse_other_origin(replace(run, provenance=Provenance(command="calibrate")))
 
 
 def test_terms_are_one_line_each() -> None:

@@ -71,33 +71,18 @@ def reach(*items: LabelledResult) -> Reach:
 @each_row(
     ("fields", "counts", "why"),
     [
-        pytest.param({}, (4, 4, 4), "", id="all is right"),
-        pytest.param(
-            {"heading_path": ""}, (4, 0, 0), "the API returns no heading_path: let it return", id="no headings"
-        ),
-        pytest.param(
+        ({}, (4, 4, 4), ""),
+        ({"heading_path": ""}, (4, 0, 0), "the API returns no heading_path: let it return"),
+        (
             {"heading_path": "## Unit tests"},
             (4, 0, 0),
             "the API writes headings differently: golden set '# N0 {#n} > ## Unit tests', API '## Unit tests'",
-            id="the last heading alone",
         ),
-        pytest.param(
-            {"heading_path": "# Other", "text": "b"}, (4, 0, 0), "other sections of these", id="other sections"
-        ),
-        pytest.param(
-            {"heading_path": "# Other"},
-            (4, 0, 0),
-            "headings differently: golden set",
-            id="the section's text elsewhere",
-        ),
-        pytest.param({"text": "another piece"}, (4, 4, 0), "does not contain the snippets", id="other text"),
-        pytest.param({"rel_path": ""}, (0, 0, 0), "the API returns no path of a note", id="no paths"),
-        pytest.param(
-            {"vault": "personal"},
-            (0, 0, 0),
-            "the API returns another vault: golden set 'work', API 'personal'",
-            id="another vault",
-        ),
+        ({"heading_path": "# Other", "text": "b"}, (4, 0, 0), "other sections of these"),
+        ({"heading_path": "# Other"}, (4, 0, 0), "headings differently: golden set"),
+        ({"text": "another piece"}, (4, 4, 0), "does not contain the snippets"),
+        ({"rel_path": ""}, (0, 0, 0), "the API returns no path of a note"),
+        ({"vault": "personal"}, (0, 0, 0), "the API returns another vault: golden set 'work', API 'personal'"),
     ],
 )
 def test_what_stops_all_answers(fields: dict[str, Any], counts: tuple[int, int, int], why: str) -> None:
@@ -189,13 +174,13 @@ def card(*groups: list[CaseScore]) -> Scorecard:
 @each_row(
     ("scorecard", "modes"),
     [
-        pytest.param(card(scores("000")), ("hybrid",), id="nothing"),
-        pytest.param(card(scores("001")), (), id="one of three"),
-        pytest.param(card(scores("11"), scores("00", "vector")), ("vector",), id="one of two modes"),
+        (card(scores("000")), ("hybrid",)),
+        (card(scores("001")), ()),
+        (card(scores("11"), scores("00", "vector")), ("vector",)),
     ],
 )
 def test_modes(scorecard: Scorecard, modes: tuple[str, ...]) -> None:
-    """A mode has no match where questions of it have gold supports and none was met, at any rank."""
+    """A mode has no match if questions of it have gold supports and none was met, at any rank."""
     assert modes_without_match(scorecard) == modes
 
 
@@ -205,20 +190,14 @@ SLICES = card(scores("1111"), scores("000", name="tag=b"), scores("00", name="ta
 @each_row(
     ("scorecard", "allowed", "message"),
     [
-        pytest.param(card(scores("00")), (), "found nothing for mode 'hybrid': no question has a match", id="a mode"),
-        pytest.param(
-            SLICES,
-            (),
-            "found nothing for slice 'tag=b' (hybrid): no question has a match",
-            id="a slice that is large enough",
-        ),
-        pytest.param(
+        (card(scores("00")), (), "found nothing for mode 'hybrid': no question has a match"),
+        (SLICES, (), "found nothing for slice 'tag=b' (hybrid): no question has a match"),
+        (
             card(scores("000"), scores("111", "vector"), scores("000", "vector", "tag=b")),
             ("hybrid",),
             "found nothing for slice 'tag=b' (vector)",
-            id="another one than is allowed",
         ),
-        pytest.param(card(scores("11")), ("hybird",), "--allow-no-match hybird: run run-1 has no such", id="a typo"),
+        (card(scores("11")), ("hybird",), "--allow-no-match hybird: run run-1 has no such"),
     ],
 )
 def test_what_is_refused(scorecard: Scorecard, allowed: tuple[str, ...], message: str) -> None:
@@ -231,12 +210,10 @@ def test_what_is_refused(scorecard: Scorecard, allowed: tuple[str, ...], message
 @each_row(
     ("scorecard", "allowed", "accepted"),
     [
-        pytest.param(card(scores("011")), (), [], id="some match"),
-        pytest.param(card(scores("00")), ("hybrid",), ["no question has a match in mode 'hybrid'"], id="a mode"),
-        pytest.param(SLICES, ("tag=b",), ["no question has a match in slice 'tag=b' (hybrid)"], id="a slice"),
-        pytest.param(
-            SLICES, ("hybrid",), ["no question has a match in slice 'tag=b' (hybrid)"], id="a slice by its mode"
-        ),
+        (card(scores("011")), (), []),
+        (card(scores("00")), ("hybrid",), ["no question has a match in mode 'hybrid'"]),
+        (SLICES, ("tag=b",), ["no question has a match in slice 'tag=b' (hybrid)"]),
+        (SLICES, ("hybrid",), ["no question has a match in slice 'tag=b' (hybrid)"]),
     ],
 )
 def test_what_is_accepted_is_recorded(scorecard: Scorecard, allowed: tuple[str, ...], accepted: list[str]) -> None:

@@ -1,19 +1,29 @@
-"""What weakens the gate before anything is asked: waivers that are over, small slices, a baseline that does not fit."""
+"""Before anything is asked: what a suite can show, and what weakens the gate."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from msgspec.structs import replace
 
-from builders import make_baseline, make_case, make_case_score, make_config, make_golden, make_scorecard
+from builders import (
+    make_baseline,
+    make_case,
+    make_case_score,
+    make_config,
+    make_golden,
+    make_ranked_run,
+    make_scorecard,
+)
 from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.gate import suite_checks
+from raggate.gate.suite_checks import suite_outlook
 from raggate.models.baseline import Baseline
-from raggate.models.golden import Case, Support
+from raggate.models.golden import Case, Golden, Support
 from raggate.models.lint import LintFinding
-from raggate.scoring.score import METRICS_VERSION
+from raggate.scoring.score import METRICS_VERSION, score
 from tables import each_row
 
 AT = "2026-06-01T10:00:00Z"
@@ -31,11 +41,6 @@ def baseline(*ranks: int | None, **fields: Any) -> Baseline:
 def found(before: Baseline | None, cases: tuple[Case, ...] = CASES, at: str = AT) -> list[tuple[str, str, str]]:
     findings = suite_checks.check_baseline(make_config(), make_golden(*cases), before, NOW, at)
     return [(item.check, item.key, item.message) for item in findings]
-
-
-def test_a_baseline_that_fits() -> None:
-    """Nothing is said of a young baseline of the same questions and settings."""
-    assert found(baseline(1, 2, 1, 3)) == []
 
 
 def mapped(chunks: str, response: str = "", ask: str = "") -> Config:
@@ -73,11 +78,11 @@ def test_abstaining_that_no_answer_can_tell() -> None:
         return [(item.line, item.message[:24]) for item in findings]
 
     assert checked(mapped("")) == [(7, "2 unanswerable questions")]
-    assert checked(mapped("", ", answer: a")) == [(7, "2 unanswerable questions")]
+
     assert checked(mapped("", ", abstained: {a: []}")) == [(7, "2 unanswerable questions")]
     assert checked(mapped(""), count=1) == []
     assert checked(mapped("", ", abstained: {a: [none]}")) == []
-    assert checked(mapped("", ", answer: a", ", retrieval_only: false")) == []
+
     assert checked(make_config()) == []
 
 
@@ -98,7 +103,8 @@ def test_a_question_that_is_gone() -> None:
 
 
 def test_impossible_questions() -> None:
-    """A question that no mode found is named; one that was relabelled since is not, nor one whose call failed."""
+    """A question that no mode found is named, unless it was relabelled since or its call failed; others are not."""
+    assert found(baseline(1, 2, 1, 3)) == []
     assert found(baseline(1, None, 1, 3)) == [
         ("impossible-question", "q2", "no mode found it when the baseline was measured")
     ]
@@ -109,12 +115,18 @@ def test_impossible_questions() -> None:
     assert found(replace(baseline(1), scorecard=failed)) == []
 
 
+WAIVER = {"case": "q1", "owner": "team", "reason": "known"}
+
+
+def waiver_findings(waivers: list[dict[str, str]], **keys: Any) -> list[LintFinding]:
+    settings, golden = make_config(waivers=waivers, **keys), make_golden(*map(make_case, ("q1", "q2", "q3", "q4")))
+    return [*suite_checks.check_waivers(settings, golden, "raggate.yml", AT, lambda number: 30 + number)]
+
+
 def test_waivers_that_are_over() -> None:
     """A waiver counts to the end of its last day."""
-    waiver = {"case": "q1", "owner": "team", "reason": "known", "expires": "2026-05-31"}
-    expired = make_config(waivers=[waiver, {**waiver, "expires": "2026-06-01"}])
-    golden = make_golden(*map(make_case, ("q1", "q2", "q3")))
-    assert [*suite_checks.check_waivers(expired, golden, "raggate.yml", AT, lambda number: 30 + number)] == [
+    given = [{**WAIVER, "expires": "2026-05-31"}, {**WAIVER, "expires": "2026-06-01"}]
+    assert waiver_findings(given) == [
         LintFinding("expired-waiver", "raggate.yml", 30, "waivers[0]", "the waiver for 'q1' ended on 2026-05-31")
     ]
 
@@ -123,27 +135,76 @@ def test_waivers_that_are_over() -> None:
     ("waived", "expires", "modes", "messages"),
     [
         (["q1", "q2"], "2026-12-31", {}, []),
-        (["q1"], "2027-06-02", {}, []),
         (["q1"], "2027-06-03", {}, ["the waiver for 'q1' holds until 2027-06-03"]),
         (["q1", "q2", "q3"], "2026-12-31", {}, ["waivers leave 3 of 4 questions (hybrid) out of the means"]),
         (["q1", "q2", "q3", "q4"], "2026-05-31", {}, ["the waiver for"] * 4),
         (["q1", "q2", "q3"], "2026-12-31", {"mode": "lexical"}, ["waivers leave 3 of 4 questions (lexical)"]),
         (["q1"] * 3, "2026-12-31", {}, []),
-        (
-            ["q1", "q2", "q3", "q4"],
-            "2999-01-01",
-            {},
-            [*["the waiver for"] * 4, "waivers leave 4 of 4 questions (hybrid) out of the means"],
-        ),
     ],
 )
 def test_waivers_of_too_much(waived: list[str], expires: str, modes: dict[str, str], messages: list[str]) -> None:
     """A waiver for more than a year is remarked upon, and so are waivers that leave out most questions of a mode."""
-    waivers = [{"case": case, "owner": "team", "reason": "known", "expires": expires, **modes} for case in waived]
-    settings = make_config(waivers=waivers, ask={"modes": ["hybrid", *modes.values()]})
-    golden = make_golden(*map(make_case, ("q1", "q2", "q3", "q4")))
-    found = [*suite_checks.check_waivers(settings, golden, "raggate.yml", AT, lambda number: 30 + number)]
+    waivers = [{**WAIVER, "case": case, "expires": expires, **modes} for case in waived]
+    found = waiver_findings(waivers, ask={"modes": ["hybrid", *modes.values()]})
     assert [finding.message[: len(message)] for finding, message in zip(found, messages, strict=True)] == messages
     assert {finding.check for finding in found} == (
         {"expired-waiver" if expires < AT else "broad-waiver"} if found else set()
     )
+
+
+CUTOFFS = (1, 5, 10)
+
+
+def asked(size: int, per_note: int = 1) -> Golden:
+    groups = tuple(f"note {n // per_note}" if per_note > 1 else None for n in range(size))
+    return make_golden(*make_ranked_run(*[1] * size, groups=groups).golden.cases)
+
+
+def test_without_a_baseline() -> None:
+    """The golden set alone tells what can be seen."""
+    outlook = suite_outlook(make_config(), asked(40), None)
+    (mode,) = outlook.modes
+    assert (mode.questions, mode.units, mode.visible_drop) == (40, 40, pytest.approx(0.1591, abs=1e-4))
+    assert (mode.told_drop, mode.enough, mode.harmless_red) == (pytest.approx(0.0684, abs=1e-4), (56, 133), 0.0)
+
+
+def test_groups_are_what_counts() -> None:
+    """Ten questions of each of four notes are four units, of which no loss can be distinguished from chance."""
+    (mode,) = suite_outlook(make_config(), asked(40, per_note=10), None).modes
+    assert (mode.units, mode.blind) == (4, True)
+
+
+def test_questions_of_one_mode_only() -> None:
+    """A mode has the questions that are asked in it, and several modes share the level."""
+    cases = asked(40).cases
+    settings = make_config(ask={"modes": ["hybrid", "lexical"]})
+    hybrid, lexical = suite_outlook(settings, make_golden(*cases), None).modes
+    (alone,) = suite_outlook(make_config(), make_golden(*cases), None).modes
+    assert hybrid.visible_drop == lexical.visible_drop > alone.visible_drop
+
+
+def test_baseline_with_noise() -> None:
+    """An API that ranked some questions otherwise when asked twice hides larger drops."""
+    run = make_ranked_run(*[1] * 40)
+    scorecard = score(run, CUTOFFS)
+    noisy = {"repeated": {"asked": 10, "failed": 0, "differ": 2, "questions": []}}
+    drops = []
+    for fingerprint in ({}, noisy):
+        scorecard.fingerprint.update(fingerprint)
+        (mode,) = suite_outlook(make_config(), run.golden, make_baseline(scorecard)).modes
+        drops.append(mode.visible_drop)
+    assert drops[1] > drops[0] * 1.5
+
+
+def test_metrics_of_few_questions() -> None:
+    """Gated metrics that few questions have are named, unless the whole suite is that small."""
+    run = make_ranked_run(*[1] * 40)
+    settings = make_config(gate={"metrics": {"hit_at_1": 0.1, "mrr_at_5": 0.1}, "min_cases": 50})
+    (mode,) = suite_outlook(settings, run.golden, make_baseline(score(run, CUTOFFS))).modes
+    assert mode.small == ()
+
+
+def test_a_policy_that_is_often_red() -> None:
+    """`threshold` with 24 questions is red in one of four harmless changes, and sees 5 points with no number."""
+    (mode,) = suite_outlook(make_config(gate={"policy": "threshold"}), asked(24), None).modes
+    assert (mode.harmless_red, mode.enough) == (0.25, (56, None))

@@ -57,19 +57,6 @@ def warned(comparison: Comparison, gate: Gate = PLAIN, findings: tuple[Finding, 
     return [warning.code for warning in decide(comparison, findings, gate).warnings]
 
 
-OPERATIONS = [
-    pytest.param(make_operations(100, 2), [], id="exactly-the-allowed-share-failed"),
-    pytest.param(make_operations(100, 3), ["too-many-errors"], id="one-call-more-failed"),
-]
-
-
-@each_row(("operations", "expected"), OPERATIONS)
-def test_failed_calls(operations: Any, expected: list[str]) -> None:
-    """A run counts as not measured when more than the allowed share of its calls failed."""
-    comparison = with_gated(scorecard=make_scorecard(make_case_score(), operations=operations))
-    assert codes(comparison) == expected
-
-
 @each_row(
     ("failures", "stopped", "expected"),
     [
@@ -98,12 +85,15 @@ def test_questions_that_were_not_asked_did_not_fail(
     assert [reason.message for reason in reasons if reason.code == "too-many-errors"] == expected
 
 
+OTHER_NOTES = with_gated(vault_changes=(NoteChange("changed", "a.md"),))
+
+
+def called(*operations: int) -> Comparison:
+    return with_gated(scorecard=make_scorecard(make_case_score(), operations=make_operations(*operations)))
+
+
 def cases(count: int) -> Any:
     return make_scorecard(*(make_case_score(f"q{number}") for number in range(count)))
-
-
-BARE = make_baseline(make_scorecard(counts={"hybrid": {OVERALL: 10}}))
-SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
 
 
 def test_no_baseline_and_an_invariant_is_broken() -> None:
@@ -118,85 +108,41 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
 @each_row(
     ("comparison", "gate", "expected"),
     [
-        pytest.param(with_gated(), PLAIN, [], id="pass"),
-        pytest.param(with_gated(make_delta(0.1, 0.9)), PLAIN, [], id="better-is-never-red"),
-        pytest.param(with_gated(WORSE), PLAIN, ["worse"], id="worse"),
-        pytest.param(with_gated(make_delta(0.8, 0.7)), FLOOR, ["below-floor"], id="below-floor"),
-        pytest.param(must_pass(rank=6), PLAIN, ["must-pass"], id="must-pass-one-rank-lower"),
-        pytest.param(
-            must_pass(rank=1, values={"false_abstention_rate": 1.0}),
-            PLAIN,
-            ["must-pass"],
-            id="must-pass-found-but-refused",
-        ),
-        pytest.param(
-            must_pass(rank=1, rank_all=6, values={"recall_all_at_5": 0.0}),
-            PLAIN,
-            ["must-pass"],
-            id="grouped-incomplete",
-        ),
-        pytest.param(must_pass(rank=1, rank_all=5, values={"recall_all_at_5": 1.0}), PLAIN, [], id="grouped-complete"),
-        pytest.param(must_pass(rank=1, rank_all=None, values={"recall_all_at_5": None}), PLAIN, [], id="not-grouped"),
-        pytest.param(must_pass(rank=None, values={"abstention_accuracy": 1.0}), PLAIN, [], id="must-abstain-and-does"),
-        pytest.param(
-            must_pass(rank=None, values={"abstention_accuracy": None}, slices=("overall", "answerable=false")),
-            PLAIN,
-            ["must-pass"],
-            id="must-abstain-and-nobody-knows",
-        ),
-        pytest.param(
-            must_pass(rank=None, values={"abstention_accuracy": 0.0}),
-            PLAIN,
-            ["must-pass"],
-            id="must-abstain-and-does-not",
-        ),
-        pytest.param(must_pass(rank=None, failure="timeout"), PLAIN, ["must-pass"], id="must-pass-call-failed"),
-        pytest.param(with_gated(scorecard=make_scorecard()), PLAIN, ["zero-cases"], id="zero-cases"),
-        pytest.param(
+        pytest.param(called(100, 2), PLAIN, [], id="exactly-the-allowed-share-failed"),
+        (called(100, 3), PLAIN, ["too-many-errors"]),
+        (with_gated(make_delta(0.1, 0.9)), PLAIN, []),
+        (with_gated(make_delta(0.8, 0.7)), FLOOR, ["below-floor"]),
+        (must_pass(rank=1, rank_all=5, values={"recall_all_at_5": 1.0}), PLAIN, []),
+        (must_pass(rank=1, rank_all=None, values={"recall_all_at_5": None}), PLAIN, []),
+        (must_pass(rank=None, values={"abstention_accuracy": 1.0}), PLAIN, []),
+        (with_gated(scorecard=make_scorecard()), PLAIN, ["zero-cases"]),
+        (
             make_comparison(scorecard=cases(1), baseline=make_baseline(), incomparable=("other suite",)),
             PLAIN,
             ["incomparable"],
-            id="incomparable",
         ),
         pytest.param(with_gated(baseline=make_baseline(cases(10)), compared=5), PLAIN, [], id="half-still-the-same"),
-        pytest.param(
-            with_gated(baseline=make_baseline(cases(10)), compared=4), PLAIN, ["little-overlap"], id="little-overlap"
-        ),
-        pytest.param(
-            with_gated(golden=GoldenChanges(removed=("q2",))), PLAIN, ["removed-cases"], id="removed-cases-refused"
-        ),
-        pytest.param(
-            with_gated(baseline=BARE, scorecard=SHRUNK), PLAIN, ["removed-cases"], id="fewer-cases-than-a-bare-baseline"
-        ),
-        pytest.param(with_gated(vault_changes=(NoteChange("changed", "a.md"),)), PLAIN, [], id="vault-changed"),
-        pytest.param(
-            with_gated(vault_changes=(NoteChange("changed", "a.md"),)),
-            Gate(on_vault_change="refuse"),
-            ["vault-changed"],
-            id="vault-change-refused",
-        ),
-        pytest.param(with_gated(emptied(mode="bm25")), PLAIN, ["vanished"], id="vanished-mode"),
-        pytest.param(with_gated(emptied(slice="tag=x")), Gate(min_cases=11), [], id="vanished-slice-too-small"),
+        (with_gated(baseline=make_baseline(cases(10)), compared=4), PLAIN, ["little-overlap"]),
+        (OTHER_NOTES, PLAIN, []),
+        (OTHER_NOTES, Gate(on_vault_change="refuse"), ["vault-changed"]),
+        (with_gated(emptied(slice="tag=x")), Gate(min_cases=11), []),
         pytest.param(with_gated(emptied(mode="bm25")), Gate(min_cases=11), ["vanished"], id="a-mode-is-never-small"),
-        pytest.param(
+        (
             with_gated(replace(rate(0.1, None), current=make_metric(None, 0, unscored=10, direction="lower"))),
             PLAIN,
             ["vanished"],
-            id="vanished-metric",
         ),
-        pytest.param(make_comparison(thinned(5)), PLAIN, [], id="metric-covers-half"),
+        (make_comparison(thinned(5)), PLAIN, []),
         pytest.param(make_comparison(retired(10)), PLAIN, [], id="half-of-the-questions-left-a-metric"),
-        pytest.param(make_comparison(retired(11)), PLAIN, ["fewer-scored"], id="more-than-half-left-a-metric"),
-        pytest.param(make_comparison(thinned(4)), PLAIN, ["fewer-scored"], id="metric-covers-less-than-half"),
-        pytest.param(make_comparison(unpaired(10)), PLAIN, [], id="metric-is-compared-over-half"),
-        pytest.param(
-            make_comparison(unpaired(11)), PLAIN, ["fewer-scored"], id="metric-is-compared-over-less-than-half"
-        ),
-        pytest.param(with_gated(not_asked=(("hybrid", "q2"),)), PLAIN, ["not-asked"], id="not-asked"),
+        (make_comparison(retired(11)), PLAIN, ["fewer-scored"]),
+        (make_comparison(thinned(4)), PLAIN, ["fewer-scored"]),
+        (make_comparison(unpaired(10)), PLAIN, []),
+        (make_comparison(unpaired(11)), PLAIN, ["fewer-scored"]),
+        (with_gated(not_asked=(("hybrid", "q2"),)), PLAIN, ["not-asked"]),
         pytest.param(with_gated(slice_delta(0.8, 0.0, n=9)), Gate(slices="fail"), [], id="small-slice-never-judged"),
-        pytest.param(with_gated(slice_delta(n=11)), Gate(slices="fail"), ["worse"], id="slices-fail"),
-        pytest.param(make_comparison(slice_delta(0.8, 0.8)), PLAIN, ["nothing-gated"], id="only-slices-that-warn"),
-        pytest.param(make_comparison(slice_delta(0.8, 0.8)), Gate(slices="fail"), [], id="only-slices-that-fail"),
+        (with_gated(slice_delta(n=11)), Gate(slices="fail"), ["worse"]),
+        (make_comparison(slice_delta(0.8, 0.8)), PLAIN, ["nothing-gated"]),
+        (make_comparison(slice_delta(0.8, 0.8)), Gate(slices="fail"), []),
     ],
 )
 def test_reasons(comparison: Comparison, gate: Gate, expected: list[str]) -> None:
@@ -216,22 +162,17 @@ def test_stopped_run_lacks_what_it_did_not_come_to() -> None:
 @each_row(
     ("comparison", "gate", "expected"),
     [
-        pytest.param(with_gated(golden=GoldenChanges(relabelled=("q2",))), PLAIN, ["golden-changed"], id="relabelled"),
-        pytest.param(with_gated(vault_changes=(NoteChange("changed", "a.md"),)), PLAIN, ["vault-changed"], id="vault"),
-        pytest.param(
-            with_gated(vault_changes=(NoteChange("changed", "a.md"),)),
-            Gate(on_vault_change="refuse"),
-            [],
-            id="vault-refused-instead",
-        ),
-        pytest.param(with_gated(slice_delta(n=11)), PLAIN, ["slice-worse"], id="slice"),
-        pytest.param(with_gated(slice_delta(n=11)), Gate(slices="fail"), [], id="slice-fails-instead"),
+        (with_gated(golden=GoldenChanges(relabelled=("q2",))), PLAIN, ["golden-changed"]),
+        (OTHER_NOTES, PLAIN, ["vault-changed"]),
+        (OTHER_NOTES, Gate(on_vault_change="refuse"), []),
+        (with_gated(slice_delta(n=11)), PLAIN, ["slice-worse"]),
+        (with_gated(slice_delta(n=11)), Gate(slices="fail"), []),
         pytest.param(
             make_comparison(WORSE, slice_delta(n=10)), PLAIN, [], id="slice-of-all-cases-says-nothing-of-its-own"
         ),
-        pytest.param(with_gated(rate(None, 0.1)), PLAIN, ["not-gated"], id="gated-metric-new-since-the-baseline"),
-        pytest.param(make_comparison(thinned(9)), PLAIN, ["fewer-scored"], id="metric-covers-fewer-cases"),
-        pytest.param(make_comparison(thinned(4)), PLAIN, [], id="metric-covers-too-few-is-no-warning"),
+        (with_gated(rate(None, 0.1)), PLAIN, ["not-gated"]),
+        (make_comparison(thinned(9)), PLAIN, ["fewer-scored"]),
+        (make_comparison(thinned(4)), PLAIN, []),
     ],
 )
 def test_warnings(comparison: Comparison, gate: Gate, expected: list[str]) -> None:
@@ -258,15 +199,13 @@ ALL = with_gated(WORSE, golden=GoldenChanges(removed=("q2",)))
 @each_row(
     ("comparison", "findings", "rest", "outcome", "exit_code", "first"),
     [
-        pytest.param(with_gated(), (), {}, "pass", 0, None, id="nothing-wrong"),
-        pytest.param(INCOMPLETE, (), {}, "cannot tell", 3, "removed-cases", id="incomplete"),
-        pytest.param(ALL, (), {}, "regression", 1, "worse", id="regression-before-incomplete"),
-        pytest.param(
-            ALL, BROKEN, {}, "invariant broken", 4, "invariant-lists_ordered", id="invariant-before-regression"
-        ),
-        pytest.param(ALL, BROKEN, NOT_MEASURED, "cannot tell", 3, "stopped", id="not-measured-before-all"),
-        pytest.param(REGRESSED, (), NOT_MEASURED, "cannot tell", 3, "stopped", id="not-measured-before-regression"),
-        pytest.param(INCOMPLETE, BROKEN, {}, "invariant broken", 4, "invariant-lists_ordered", id="invariant-first"),
+        (with_gated(), (), {}, "pass", 0, None),
+        (INCOMPLETE, (), {}, "cannot tell", 3, "removed-cases"),
+        (ALL, (), {}, "regression", 1, "worse"),
+        (ALL, BROKEN, {}, "invariant broken", 4, "invariant-lists_ordered"),
+        (ALL, BROKEN, NOT_MEASURED, "cannot tell", 3, "stopped"),
+        (REGRESSED, (), NOT_MEASURED, "cannot tell", 3, "stopped"),
+        (INCOMPLETE, BROKEN, {}, "invariant broken", 4, "invariant-lists_ordered"),
     ],
 )
 def test_precedence(
@@ -281,29 +220,24 @@ def test_precedence(
 @each_row(
     ("comparison", "gate", "message"),
     [
-        pytest.param(WORSE, PLAIN, "hit@5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)", id="worse"),
-        pytest.param(
+        (WORSE, PLAIN, "hit@5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)"),
+        (
             slice_delta(),
             Gate(slices="fail"),
             "hit@5 (hybrid) for difficulty=hard went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)",
-            id="slice",
         ),
-        pytest.param(make_delta(0.8, 0.7), FLOOR, "hit@5 (hybrid) is 70.0%, beyond its floor 75%", id="floor"),
-        pytest.param(emptied(mode="bm25"), PLAIN, "mode bm25 was measured in the baseline, but not now", id="mode"),
-        pytest.param(
-            unpaired(15), PLAIN, "hit@5 (hybrid) now applies to 10 of its 25 questions in the baseline", id="lapsed"
-        ),
-        pytest.param(
+        (make_delta(0.8, 0.7), FLOOR, "hit@5 (hybrid) is 70.0%, beyond its floor 75%"),
+        (emptied(mode="bm25"), PLAIN, "mode bm25 was measured in the baseline, but not now"),
+        (unpaired(15), PLAIN, "hit@5 (hybrid) now applies to 10 of its 25 questions in the baseline"),
+        (
             replace(emptied(), current=make_metric(None, 0, unscored=10), unpaired=10, full_run=make_metric(0.8, 4)),
             PLAIN,
             "hit@5 (hybrid) no longer has a value for any of the baseline's questions, only for others",
-            id="only-elsewhere",
         ),
-        pytest.param(
+        (
             make_delta(1.0, 1.0, full_run=make_metric(0.5, 48)),
             FLOOR,
             "hit@5 (hybrid) is 50.0% over all 48 questions, compared or not, beyond its floor 75%",
-            id="below-floor-over-all",
         ),
     ],
 )
@@ -315,19 +249,16 @@ def test_message_of_a_row(comparison: Delta, gate: Gate, message: str) -> None:
 @each_row(
     ("fields", "missed"),
     [
-        pytest.param({"rank": 6}, "nothing expected is within rank 5", id="too-low"),
-        pytest.param(
-            {"rank": 1, "rank_all": 6, "values": {"recall_all_at_5": 0.0}},
-            "not every needed passage is within rank 5",
-            id="incomplete",
+        ({"rank": 6}, "nothing expected is within rank 5"),
+        ({"rank": 1, "rank_all": 6, "values": {"recall_all_at_5": 0.0}}, "not every needed passage is within rank 5"),
+        ({"rank": None, "values": {"abstention_accuracy": 0.0}}, "the API answered and should have abstained"),
+        ({"rank": 1, "values": {"false_abstention_rate": 1.0}}, "the API abstained"),
+        (
+            {"rank": None, "slices": ("overall", "answerable=false")},
+            "raggate does not read from the answers whether the API abstains",
         ),
-        pytest.param(
-            {"rank": None, "values": {"abstention_accuracy": 0.0}},
-            "the API answered and should have abstained",
-            id="answered",
-        ),
-        pytest.param({"rank": None, "failure": "timeout"}, "the call failed (timeout)", id="failed-call"),
-        pytest.param({"rank": None, "failure": "aborted"}, "it was not asked", id="not-asked"),
+        ({"rank": None, "failure": "timeout"}, "the call failed (timeout)"),
+        ({"rank": None, "failure": "aborted"}, "it was not asked"),
     ],
 )
 def test_message_of_a_must_pass_question(fields: dict[str, Any], missed: str) -> None:
@@ -374,17 +305,6 @@ def test_interrupted_run_stays_interrupted() -> None:
     )
     assert (verdict.outcome, verdict.exit_code) == ("interrupted", 130)
     assert [reason.code for reason in verdict.reasons] == ["stopped", "must-pass"]
-
-
-def test_a_question_that_must_pass_names_the_metric_it_is_seen_by() -> None:
-    """Each must-pass question that fails is named with a metric, by which reports say what came instead."""
-    cases = (
-        make_case_score("lost", rank=None, must_pass=True),
-        make_case_score("answered", {"abstention_accuracy": 0.0}, must_pass=True),
-        make_case_score("found", rank=1, must_pass=True),
-    )
-    found = decide(with_gated(scorecard=make_scorecard(*cases)), (), PLAIN)
-    assert found.missed == {("hybrid", "lost"): "hit_at_5", ("hybrid", "answered"): "abstention_accuracy"}
 
 
 def _of_indexes(before: dict[str, Any], now: dict[str, Any], *deltas: Delta) -> Comparison:
