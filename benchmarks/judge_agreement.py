@@ -12,8 +12,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.real_judge import PARAMETERS, asking, settings
-from msgspec.structs import replace
+from benchmarks.real_judge import asking, settings
 
 from judges.real_server import serving, weights
 from judges.trec_rag import ARCHIVE, canary_lines, relevancy_lines
@@ -63,11 +62,11 @@ async def rows(url: str) -> list[str]:
     """Return a line for every score and panel."""
     result = []
     async with asking(settings(url)) as (model, kept, send):
-        small = Grader(ask=CassetteFirst(kept, send), model=model, parameters=replace(PARAMETERS, max_tokens=500))
+        small = Grader(ask=CassetteFirst(kept, send), model=model)
         for score in SAMPLES:
             lines = lines_of(score)
             data = "".join(json.dumps(line) + "\n" for line in lines).encode()
-            cases = canary.read(data, score, 0.4).cases
+            cases = canary.read(data, score).cases
             good, other = (as_people(lines, name) for name in ("good", "other"))
             judges = {"SmolLM2-135M": (small,), "as people": (good,), "two of these and SmolLM2": (good, other, small)}
             for name, graders in judges.items():

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from benchmarks.real_judge import PARAMETERS, Send, asking, settings
+from benchmarks.real_judge import Send, asking, settings
 from msgspec.structs import replace
 
 from judges.real_server import serving, weights
@@ -174,7 +174,7 @@ WAYS = (
 async def replies(url: str, asked: list[Prompt], *, schema: bool) -> list[Reply | NotJudged]:
     """Have prompts replied to once each, from what is kept or by the server."""
     async with asking(settings(url, schema=schema)) as (model, kept, send):
-        requests = [JudgeRequest(model=model, prompt=prompt, parameters=PARAMETERS) for prompt in asked]
+        requests = [JudgeRequest(model=model, prompt=prompt) for prompt in asked]
         return [await _reply(request, kept, send) for request in requests]
 
 

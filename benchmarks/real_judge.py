@@ -12,10 +12,9 @@ from raggate.judges import cassette, session
 from raggate.judges.budget import Budget
 from raggate.judges.cassette import Cassette
 from raggate.judges.client import Client
-from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Parameters, Reply
+from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply
 
 KEPT = Path(__file__).parents[1] / ".raggate" / "judge_benchmarks.jsonl"
-PARAMETERS = Parameters(max_tokens=300)
 
 Send = Callable[[JudgeRequest], Awaitable[Reply | NotJudged]]
 
@@ -23,7 +22,7 @@ Send = Callable[[JudgeRequest], Awaitable[Reply | NotJudged]]
 def settings(url: str, *, schema: bool = True) -> Judges:
     """Return the settings of the one judge, made to keep to the schema of a reply or not."""
     model = {"model": NAME, "build": BUILD, "base_url": url, "json_schema": schema}
-    return Judges.model_validate({"models": [model], "concurrency": 1, "timeout": 86_400})
+    return Judges.model_validate({"models": [model], "concurrency": 1})
 
 
 @asynccontextmanager

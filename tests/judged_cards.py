@@ -23,19 +23,17 @@ def summary(
     judged: int = QUESTIONS,
     missing: str = "replay_miss",
     agreement: CanaryAgreement | None = AGREEMENT,
-    floor: float = 0.4,
     **fields: Any,
 ) -> JudgingSummary:
     """Build how judging went: all judged, and in agreement with people, unless told otherwise."""
     scores = {} if agreement is None else {"groundedness": agreement}
     reasons = {missing: QUESTIONS - judged} if judged < QUESTIONS else {}
     known: dict[str, Any] = {
-        "min_coverage": 0.9,
         "scores": {
             name: Coverage(expected=QUESTIONS, judged=judged, reasons=reasons)
             for name in ("groundedness", "faithfulness", "correctness")
         },
-        "canary": Canary(hash="h", floor=floor, scores=scores),
+        "canary": Canary(hash="h", scores=scores),
     }
     return JudgingSummary(**{**known, **fields})
 

@@ -13,7 +13,7 @@ from raggate.judges.prompts import Material, Passage
 from raggate.judges.replies import GroundednessReply, ReplyFormat, schema_of
 from raggate.judges.scores import Panel
 from raggate.judges.session import Opinion
-from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, Message, NotJudged, Parameters, Prompt, Usage
+from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, Message, NotJudged, Prompt, Usage
 
 F = TypeVar("F", bound=ReplyFormat)
 
@@ -34,12 +34,7 @@ def make_request(text: str = "Grade this.", *, judge: JudgeModel | None = None, 
     """Build a request with a system message and this text of a user."""
     messages = (Message(role="system", text="You grade."), Message(role="user", text=text))
     prompt = {"name": "grade", "template": "t1", "messages": messages, "schema": schema_of(Grade)}
-    parameters = {key: fields.pop(key) for key in ("seed", "temperature", "max_tokens") if key in fields}
-    return JudgeRequest(
-        model=judge or make_judge(),
-        prompt=Prompt(**{**prompt, **fields}),
-        parameters=Parameters(**{"max_tokens": 100, **parameters}),
-    )
+    return JudgeRequest(model=judge or make_judge(), prompt=Prompt(**{**prompt, **fields}))
 
 
 Scripted = ReplyFormat | NotJudged | Callable[[JudgeRequest], ReplyFormat | NotJudged]
@@ -68,7 +63,7 @@ def material_in(request: JudgeRequest) -> dict[str, Any]:
 
 
 def make_grader(ask: ScriptedAsker, name: str = "small", **fields: Any) -> Grader:
-    return Grader(ask=ask, model=make_judge(name), parameters=Parameters(max_tokens=100), **fields)
+    return Grader(ask=ask, model=make_judge(name), **fields)
 
 
 def make_panel(*graders: Grader, scores: tuple[str, ...] = ("groundedness",), **fields: Any) -> Panel:
@@ -111,7 +106,7 @@ def canary_line(number: int = 1, value: float = 5, **fields: Any) -> dict[str, A
 
 
 def make_canary(*lines: dict[str, Any]) -> CanarySet:
-    return read(b"".join(json.dumps(item).encode() + b"\n" for item in lines), "canary.jsonl", 0.6)
+    return read(b"".join(json.dumps(item).encode() + b"\n" for item in lines), "canary.jsonl")
 
 
 def as_written(shift: int = 0) -> ScriptedAsker:

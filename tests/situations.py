@@ -78,7 +78,6 @@ def must_pass_alone() -> Review:
 def _graded(items: Sequence[LabelledResult], grade: float, low: int = 0) -> dict[str, Any]:
     """Return the fields of a run whose answers judges graded, so many of them lower by two."""
     summary = JudgingSummary(
-        min_coverage=0.9,
         scores={
             "groundedness": Coverage(
                 expected=len(items),
@@ -89,7 +88,6 @@ def _graded(items: Sequence[LabelledResult], grade: float, low: int = 0) -> dict
         },
         canary=Canary(
             hash="h",
-            floor=0.4,
             scores={"groundedness": CanaryAgreement(cases=24, judged=24, kappa=0.8, low=0.7, high=0.9)},
         ),
     )

@@ -21,7 +21,7 @@ from raggate.judges.client import Client
 from raggate.judges.grader import Grader
 from raggate.judges.replies import AbstentionReply, ReplyFormat
 from raggate.judges.session import CassetteFirst, Opinion
-from raggate.models.judging import NotJudged, Parameters
+from raggate.models.judging import NotJudged
 
 pytestmark = [pytest.mark.judges, pytest.mark.timeout(600)]
 
@@ -44,7 +44,7 @@ def opinions(server: RealServer, scale: Scale, materials: list[JsonObject], file
     async def grade() -> list[Opinion[ReplyFormat]]:
         async with Client(settings, Budget(calls=settings.max_calls), lambda _: "") as client:
             ask = CassetteFirst(Cassette({}, file), client.send)
-            grader = Grader(ask=ask, model=model, parameters=Parameters(max_tokens=600))
+            grader = Grader(ask=ask, model=model)
             return [await grader.reply(scale.rubric, material, scale.reply) for material in materials]
 
     return asyncio.run(grade())

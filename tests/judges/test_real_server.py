@@ -29,16 +29,13 @@ from raggate.judges.replies import (
 )
 from raggate.judges.scores import EACH, families
 from raggate.judges.session import CassetteFirst, Opinion
-from raggate.models.judging import JudgeRequest, Message, NotJudged, Parameters, Prompt, Reply, Spending
+from raggate.models.judging import JudgeRequest, Message, NotJudged, Prompt, Reply, Spending
 
 pytestmark = [pytest.mark.judges, pytest.mark.timeout(600)]
 
 FORMATS = tuple(
     reply for family in (*families(get_args(JudgedScore), each_claim=False), EACH) for reply in family.rubrics.values()
 )
-ENOUGH = 500
-"""Tokens for reasons and grades, also where each is a letter."""
-
 WATER = "Is water wet? Answer in plain words, not in JSON."
 COUNT = "Count from 1 to 2000: 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,"
 
@@ -50,12 +47,12 @@ def settings(url: str, **more: Any) -> Judges:
     return Judges.model_validate({"models": [model], "concurrency": 1, **more})
 
 
-def request(judges: Judges, reply: type[ReplyFormat], text: str = WATER, **parameters: int) -> JudgeRequest:
-    """Build a request that says this, with the schema of a reply; `parameters` are `seed` and `max_tokens`."""
+def request(judges: Judges, reply: type[ReplyFormat], text: str = WATER) -> JudgeRequest:
+    """Build a request that says this, with the schema of a reply."""
     (model,) = session.judge_models(judges)
     schema = bounded(schema_of(reply), passages=3)
     prompt = Prompt(name="grade", template="t", messages=(Message(role="user", text=text),), schema=schema)
-    return JudgeRequest(model=model, prompt=prompt, parameters=Parameters(**{"max_tokens": ENOUGH, **parameters}))
+    return JudgeRequest(model=model, prompt=prompt)
 
 
 def sent(judges: Judges, *requests: JudgeRequest) -> tuple[list[Reply | NotJudged], Spending]:
@@ -96,7 +93,7 @@ def test_the_server_keeps_to_every_schema(small_model: RealServer) -> None:
 def test_without_its_schema_the_model_writes_words(small_model: RealServer) -> None:
     """It is the schema that makes the reply JSON: the same request without one is answered by something else."""
     judges = settings(small_model.url, json_schema=False)
-    (reply,), _ = sent(judges, request(judges, AbstentionReply, max_tokens=40))
+    (reply,), _ = sent(judges, request(judges, AbstentionReply))
     assert isinstance(reply, Reply)
     with pytest.raises(ValueError, match="expected one JSON object"):
         parse(reply.text, AbstentionReply)
@@ -120,7 +117,7 @@ def test_a_slow_answer_is_cut_off_and_the_server_let_go(
     """At its deadline a call is given up and counts as the most it can take; the server stops and is free."""
     monkeypatch.setattr(client, "CALL_SECONDS", 0.3)
     judges = settings(small_model.url, json_schema=False)
-    long = request(judges, AbstentionReply, COUNT, max_tokens=6000)
+    long = request(judges, AbstentionReply, COUNT)
     (reply,), spending = sent(judges, long)
     assert isinstance(reply, NotJudged)
     assert (reply.reason, reply.detail) == ("timeout", "no reply within 0.3 s")

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 
 from raggate.base.numbers import counted, percent, setting, written
 from raggate.config.gate_settings import Gate
+from raggate.config.judge_settings import CANARY_FLOOR, MIN_COVERAGE
 from raggate.gate.evidence import compared_pairs
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
@@ -64,15 +65,15 @@ def why_unfit(score: str, summary: JudgingSummary, earlier: JudgingSummary | Non
     coverage = summary.scores.get(score)
     if coverage is None:
         return "the run does not record how it was judged"
-    return uncovered(coverage, summary.min_coverage) or agrees_too_little(score, summary, earlier)
+    return uncovered(coverage) or agrees_too_little(score, summary, earlier)
 
 
-def uncovered(coverage: Coverage, least: float) -> str:
-    """Return that fewer answers were judged than this share of them; empty where enough were."""
-    if coverage.share is None or coverage.share >= least - EPSILON:
+def uncovered(coverage: Coverage) -> str:
+    """Return that too few of the answers were judged; empty where enough were."""
+    if coverage.share is None or coverage.share >= MIN_COVERAGE - EPSILON:
         return ""
     of = f"{coverage.judged} of {coverage.expected} answers"
-    return f"only {of} were judged ({coverage.gaps}); it takes at least {percent(least)}"
+    return f"only {of} were judged ({coverage.gaps}); it takes at least {percent(MIN_COVERAGE)}"
 
 
 def agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSummary | None) -> str:
@@ -82,7 +83,7 @@ def agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSumma
         return "without a canary set nobody knows whether its judges agree with people"
     past = earlier.canary if earlier is not None else None
     known = earlier if past is not None and past.hash == summary.canary.hash else None
-    return _disagreement(agreement, summary.canary.floor, on_canary(score, known))
+    return _disagreement(agreement, on_canary(score, known))
 
 
 def on_canary(score: str, summary: JudgingSummary | None) -> CanaryAgreement | None:
@@ -92,7 +93,7 @@ def on_canary(score: str, summary: JudgingSummary | None) -> CanaryAgreement | N
     return summary.canary.scores.get(_CANARY_OF.get(score, score))
 
 
-def _disagreement(now: CanaryAgreement, floor: float, before: CanaryAgreement | None) -> str:
+def _disagreement(now: CanaryAgreement, before: CanaryAgreement | None) -> str:
     if too_few(now):
         least = max(LEAST_CANARY, (now.cases + 1) // 2)
         return f"only {now.judged} of {counted(now.cases, 'canary case')} were judged; it takes at least {least}"
@@ -102,9 +103,9 @@ def _disagreement(now: CanaryAgreement, floor: float, before: CanaryAgreement | 
     if now.kappa is None:
         return "people and judges gave every canary answer the same grade, so kappa is not defined"
     interval = "" if now.low is None or now.high is None else f" [{written(now.low)}, {written(now.high)}]"
-    kappa = f"kappa {written(now.kappa, beside=floor)}{interval} with people on {now.judged} canary cases"
-    if now.kappa < floor - EPSILON:
-        return f"{kappa}, below the floor {setting(floor)}"
+    kappa = f"kappa {written(now.kappa, beside=CANARY_FLOOR)}{interval} with people on {now.judged} canary cases"
+    if now.kappa < CANARY_FLOOR - EPSILON:
+        return f"{kappa}, below the floor {setting(CANARY_FLOOR)}"
     was = before.kappa if before is not None else None
     if was is not None and now.high is not None and now.high < was - EPSILON:
         return f"{kappa}, {written(was)} when the baseline was measured"
@@ -242,18 +243,18 @@ def _kept_from_grading(
         return ""
     disagreement = agrees_too_little(score, summary, earlier)
     if earlier is None:
-        return uncovered(now, summary.min_coverage) if not disagreement and _kept_ungraded(now, summary) else ""
+        return uncovered(now) if not disagreement and _kept_ungraded(now, summary) else ""
     if disagreement and not _canary_starved(score, summary, earlier):
         return ""
     excused = _not_asked(now)
     place, graded, lost = _grades(comparison, name, gate)
-    if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
+    if lost - excused > (1 - MIN_COVERAGE) * graded + EPSILON:
         gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
         verb = "has" if lost == 1 else "have"
         return f"{lost} of {counted(graded, 'answer')} graded in the baseline's run{place} {verb} no grade now{gaps}"
     if graded and _kept_ungraded(now, summary):
         # the baseline has no grade for a question that was asked again, or that was refused then
-        return uncovered(now, summary.min_coverage)
+        return uncovered(now)
     if graded and not excused and disagreement:
         return f"canary answers were left without a grade, so the judges are not tested: {disagreement}"
     return ""
@@ -262,7 +263,7 @@ def _kept_from_grading(
 def _kept_ungraded(coverage: Coverage, summary: JudgingSummary) -> bool:
     """Return whether too few answers have a grade for reasons that an answer can bring about."""
     missing = coverage.expected - coverage.judged - _not_asked(coverage)
-    return missing > (1 - summary.min_coverage) * coverage.expected + EPSILON
+    return missing > (1 - MIN_COVERAGE) * coverage.expected + EPSILON
 
 
 def _not_asked(coverage: Coverage) -> int:

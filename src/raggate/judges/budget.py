@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from raggate.base.jsonio import dumps
 from raggate.base.numbers import counted, setting
+from raggate.config.judge_settings import MAX_TOKENS
 from raggate.models.judging import JudgeRequest, Spending, Usage
 
 PER_MESSAGE = 64
@@ -100,6 +101,6 @@ def upper_bound(request: JudgeRequest) -> Reserved:
     """Return the most that a call can take: no token is shorter than a byte."""
     messages = request.prompt.messages
     read = sum(len(message.text.encode()) + PER_MESSAGE for message in messages) + len(dumps(request.prompt.schema))
-    written, price = request.parameters.max_tokens, request.model.price
-    usd = 0.0 if price is None else (read * price.input + written * price.output) / 1e6
-    return Reserved(read + written, usd)
+    price = request.model.price
+    usd = 0.0 if price is None else (read * price.input + MAX_TOKENS * price.output) / 1e6
+    return Reserved(read + MAX_TOKENS, usd)

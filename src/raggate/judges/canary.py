@@ -45,11 +45,10 @@ class CanaryCase(Struct, frozen=True, kw_only=True):
 
 
 class CanarySet(Struct, frozen=True, kw_only=True):
-    """The canary set: its cases, the hash of its content, and the kappa below which judges are unfit."""
+    """The canary set: its cases, and the hash of its content."""
 
     cases: tuple[CanaryCase, ...]
     hash: str
-    floor: float
 
 
 class _Passage(BaseModel):
@@ -75,7 +74,7 @@ class _Row(BaseModel):
     by: Annotated[str, Field(min_length=1)]
 
 
-def read(data: bytes, name: str, floor: float) -> CanarySet:
+def read(data: bytes, name: str) -> CanarySet:
     """Read a canary set."""
     if len(data) > MOST_BYTES:
         raise UsageError(f"{name}: larger than {MOST_BYTES} bytes", hint=_HINT)
@@ -93,7 +92,7 @@ def read(data: bytes, name: str, floor: float) -> CanarySet:
         cases[case.score, case.id] = case
     if not cases:
         raise UsageError(f"{name}: no questions", hint=_HINT)
-    return CanarySet(cases=tuple(cases.values()), hash=hashlib.sha256(data).hexdigest(), floor=floor)
+    return CanarySet(cases=tuple(cases.values()), hash=hashlib.sha256(data).hexdigest())
 
 
 def _case(line: bytes) -> CanaryCase:

@@ -40,7 +40,6 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     endpoint: str
     prompt: str
     template: str
-    seed: Annotated[int, Meta(ge=0, lt=1 << 31)]
     about: About
     reply: Reply
 
@@ -53,12 +52,12 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def place(self) -> tuple[str, ...]:
         """Where it stands in the file: what is about the same question stands together."""
         subject = self.about.get("question") or self.about.get("claim") or ""
-        return str(subject), self.prompt, self.model, f"{self.seed:06}", self.key
+        return str(subject), self.prompt, self.model, self.key
 
     @property
     def description(self) -> tuple[object, ...]:
         """What it tells people of its request."""
-        return self.judge, self.prompt, self.template, self.seed, self.about
+        return self.judge, self.prompt, self.template, self.about
 
     def written(self) -> bytes:
         """Return the line as it stands in the file."""
@@ -73,7 +72,6 @@ def line_of(request: JudgeRequest, reply: Reply) -> Line:
         **request.model.identity,
         prompt=prompt.name,
         template=prompt.template,
-        seed=request.parameters.seed,
         about=cast("About", dict(prompt.about)),
         reply=reply,
     )

@@ -14,7 +14,7 @@ from raggate.base.jsonio import JsonObject, fields
 from raggate.judges.prompts import Frame, render
 from raggate.judges.replies import ReplyFormat, schema_of
 from raggate.judges.session import Asker, Opinion
-from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Parameters, Usage
+from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Usage
 
 _QUOTES = ('"', "'", "`")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -114,18 +114,17 @@ def _keys(value: object) -> Iterator[str]:
 
 
 class Grader(Struct, frozen=True, kw_only=True):
-    """A model, what asks it, and how: parameters of sampling, and the wording around the material."""
+    """A model, what asks it, and the wording around the material."""
 
     ask: Asker
     model: JudgeModel
-    parameters: Parameters
     frame: Frame = "first"
 
     async def reply(self, rubric: str, material: JsonObject, expected: type[F]) -> Opinion[F]:
         """Ask for a grade of the material by a rubric."""
         limited = self.model.endpoint == "local"
         prompt = render(rubric, material, expected, frame=self.frame, limited=limited)
-        opinion = await self.ask(JudgeRequest(model=self.model, prompt=prompt, parameters=self.parameters), expected)
+        opinion = await self.ask(JudgeRequest(model=self.model, prompt=prompt), expected)
         if not isinstance(opinion.says, NotJudged) and is_quoted(opinion.says, material):
             problem = NotJudged(reason="unusable_score", detail="the reply copies the text that it should grade")
             return replace(opinion, says=problem)

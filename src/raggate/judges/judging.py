@@ -6,23 +6,23 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.base.jsonio import JsonObject
 from raggate.base.numbers import lot
-from raggate.config.judge_settings import MIN_COVERAGE, JudgedScore
-from raggate.judges import canary as canaries
-from raggate.judges.canary import CanarySet
+from raggate.config.judge_settings import MAX_TOKENS, Judges
+from raggate.judges.canary import CanarySet, agreement
 from raggate.judges.grader import Grader
 from raggate.judges.prompts import Material, material_of
 from raggate.judges.scores import Panel, names_of, templates_of
-from raggate.judges.session import Asker, Bench
+from raggate.judges.session import Asker, Bench, judge_model, judge_models
 from raggate.models.judging import (
+    SEED,
+    TEMPERATURE,
     Canary,
     Coverage,
     Judgement,
-    JudgeModel,
     JudgingSummary,
-    Parameters,
     SpotCheck,
     disagree,
 )
@@ -32,14 +32,14 @@ Judgements = tuple[tuple[Judgement, ...], ...]
 """By answer, in the order of the answers."""
 
 
-def sample(names: Sequence[str], judgements: Sequence[Sequence[Judgement]], n: int, seed: int) -> tuple[int, ...]:
+def sample(names: Sequence[str], judgements: Sequence[Sequence[Judgement]], n: int) -> tuple[int, ...]:
     """Draw answers that have a value: their positions, at most n.
 
-    They are the same ones for the same seed, but for as many as there are answers more or less: a cassette then holds
-    the second opinions of nearly all of them.
+    They are the same ones each time, but for as many as there are answers more or less: a cassette then holds the
+    second opinions of nearly all of them.
     """
     valued = [place for place, given in enumerate(judgements) if any(item.value is not None for item in given)]
-    return tuple(sorted(sorted(valued, key=lambda place: lot(str(seed), names[place]))[:n]))
+    return tuple(sorted(sorted(valued, key=lambda place: lot("0", names[place]))[:n]))
 
 
 def _disagrees(first: Sequence[Judgement], second: Sequence[Judgement]) -> bool | None:
@@ -53,29 +53,10 @@ def _disagrees(first: Sequence[Judgement], second: Sequence[Judgement]) -> bool 
     return any(disagree(*pair) for pair in pairs) if pairs else None
 
 
-class SpotPlan(Struct, frozen=True, kw_only=True):
-    """How many answers are judged twice, by which seed they are drawn, and by whom; None for the first judge again."""
-
-    n: int
-    seed: int = 0
-    model: JudgeModel | None = None
-
-
-class Plan(Struct, frozen=True, kw_only=True):
-    """Who judges what."""
-
-    models: tuple[JudgeModel, ...]
-    parameters: Parameters
-    scores: tuple[JudgedScore, ...]
-    each_claim: bool = False
-    min_coverage: float = MIN_COVERAGE
-    canary: CanarySet | None = None
-    spot: SpotPlan | None = None
-
-    def panel(self, ask: Asker) -> Panel:
-        """Return the judges of the answers."""
-        graders = tuple(Grader(ask=ask, model=model, parameters=self.parameters) for model in self.models)
-        return Panel(graders=graders, scores=self.scores, each_claim=self.each_claim)
+def panel_of(settings: Judges, ask: Asker) -> Panel:
+    """Return the judges of the answers."""
+    graders = tuple(Grader(ask=ask, model=model) for model in judge_models(settings))
+    return Panel(graders=graders, scores=tuple(settings.scores), each_claim=settings.claims == "each")
 
 
 class JudgedRun(Struct, frozen=True, kw_only=True):
@@ -87,7 +68,8 @@ class JudgedRun(Struct, frozen=True, kw_only=True):
 
 async def judge_run(
     items: Sequence[LabelledResult],
-    plan: Plan,
+    settings: Judges,
+    canary: CanarySet | None,
     askers: Bench,
     on_item: Callable[[int], None] = lambda _: None,
 ) -> JudgedRun:
@@ -97,7 +79,7 @@ async def judge_run(
     say nothing of the server of today. Where all came from the cassette, the canary does too.
     """
     materials = [material_of(item) for item in items]
-    panel = plan.panel(askers.first)
+    panel = panel_of(settings, askers.first)
     done = 0
 
     async def judgements_of(material: Material) -> tuple[Judgement, ...]:
@@ -110,65 +92,56 @@ async def judge_run(
     judgements = tuple(await asyncio.gather(*map(judgements_of, materials)))
     names = [f"{item.result.mode}|{item.case.id}|{item.result.repeat}" for item in items]
     # before the canary set, which is asked anew as soon as any call was made
-    spot = await _spot_check(plan, askers.first, names, materials, judgements)
+    places = sample(names, judgements, settings.spot_check)
+    spot = await _spot_check(settings, panel, [(materials[place], judgements[place]) for place in places])
     summary = JudgingSummary(
-        min_coverage=plan.min_coverage,
-        scores={name: Coverage.of(name, judgements) for name in names_of(plan.scores)},
-        canary=await _canary(plan, askers),
-        spot_check=spot,
+        scores={name: Coverage.of(name, judgements) for name in names_of(panel.scores)},
+        canary=await _canary(settings, canary, askers) if canary is not None else None,
+        spot_check=spot if settings.spot_check else None,
     )
     return JudgedRun(judgements=judgements, summary=summary)
 
 
 async def _spot_check(
-    plan: Plan, ask: Asker, names: Sequence[str], materials: Sequence[Material], judgements: Judgements
-) -> SpotCheck | None:
+    settings: Judges, panel: Panel, sampled: Sequence[tuple[Material, tuple[Judgement, ...]]]
+) -> SpotCheck:
     """Have another model, or the first one with the other wording, judge a sample once more."""
-    spot = plan.spot
-    if spot is None:
-        return None
-    again = Grader(
-        ask=ask,
-        model=spot.model or plan.models[0],
-        parameters=plan.parameters,
-        frame="second" if spot.model is None else "first",
-    )
-    second = Panel(graders=(again,), scores=plan.scores, each_claim=plan.each_claim)
-    places = sample(names, judgements, spot.n, spot.seed)
-    opinions = await asyncio.gather(*(second.grade(materials[place]) for place in places))
-    outcomes = [_disagrees(judgements[place], other) for place, other in zip(places, opinions, strict=True)]
+    if settings.spot_model is None:
+        again = replace(panel.graders[0], frame="second")
+    else:
+        again = replace(panel.graders[0], model=judge_model(settings.spot_model))
+    second = replace(panel, graders=(again,))
+    opinions = await asyncio.gather(*(second.grade(material) for material, _ in sampled))
+    outcomes = [_disagrees(first, other) for (_, first), other in zip(sampled, opinions, strict=True)]
     told = [outcome for outcome in outcomes if outcome is not None]
     return SpotCheck(
         disagreement_rate=sum(told) / len(told) if told else None,
         spot_check_n=len(told),
-        by=spot.model.name if spot.model is not None else "",
+        by=again.model.name if settings.spot_model is not None else "",
     )
 
 
-async def _canary(plan: Plan, askers: Bench) -> Canary | None:
-    if plan.canary is None:
-        return None
-    scores = None if askers.called() else await canaries.agreement(plan.canary.cases, plan.panel(askers.first))
+async def _canary(settings: Judges, canary: CanarySet, askers: Bench) -> Canary:
+    scores = None if askers.called() else await agreement(canary.cases, panel_of(settings, askers.first))
     # where the cassette held a part of it, all of it is asked: what was called for now is not called for twice
     replayed = not askers.called()
     if scores is None or not replayed:
-        scores = await canaries.agreement(plan.canary.cases, plan.panel(askers.fresh))
+        scores = await agreement(canary.cases, panel_of(settings, askers.fresh))
     # where nobody could be asked and the cassette held no case, nobody has answered
-    replayed = replayed and any(agreement.judged for agreement in scores.values())
-    return Canary(hash=plan.canary.hash, floor=plan.canary.floor, scores=scores, replayed=replayed)
+    replayed = replayed and any(agreed.judged for agreed in scores.values())
+    return Canary(hash=canary.hash, scores=scores, replayed=replayed)
 
 
-def identity(plan: Plan) -> JsonObject:
+def identity(settings: Judges) -> JsonObject:
     """Return what must be the same for the scores of two runs to be comparable: judges, prompts, parameters."""
-    parameters = plan.parameters
-    templates = templates_of(plan.scores, each_claim=plan.each_claim)
+    models = judge_models(settings)
     return {
-        "models": [dict(model.identity) for model in plan.models],
-        "prompts": templates,
-        "scores": list(plan.scores),
-        "temperature": parameters.temperature,
-        "seed": parameters.seed,
-        "max_tokens": parameters.max_tokens,
-        "constrained": [model.json_schema for model in plan.models],
-        "claims": "each" if plan.each_claim else "whole",
+        "models": [dict(model.identity) for model in models],
+        "prompts": templates_of(tuple(settings.scores), each_claim=settings.claims == "each"),
+        "scores": list(settings.scores),
+        "temperature": TEMPERATURE,
+        "seed": SEED,
+        "max_tokens": MAX_TOKENS,
+        "constrained": [model.json_schema for model in models],
+        "claims": settings.claims,
     }

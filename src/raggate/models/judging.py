@@ -15,10 +15,12 @@ from typing import Annotated, Literal, Self
 from msgspec import Meta, Struct, ValidationError, convert, field
 
 from raggate.base.jsonio import JsonObject, as_dict, dumps
-from raggate.config.judge_settings import IN_POINTS, Endpoint, JudgingMode
+from raggate.config.judge_settings import IN_POINTS, MAX_TOKENS, Endpoint, JudgingMode
 from raggate.models.metric_names import CONTEXT_CHARS, family
 from raggate.models.provenance import Fingerprint
 
+TEMPERATURE = 0.0
+SEED = 1
 MOST_TOKENS = 1_000_000_000
 """The largest count of tokens that is believed of one reply."""
 
@@ -153,20 +155,11 @@ class Prompt(Struct, frozen=True, kw_only=True):
     about: JsonObject = field(default_factory=dict)
 
 
-class Parameters(Struct, frozen=True, kw_only=True):
-    """How a reply is sampled."""
-
-    max_tokens: int
-    temperature: float = 0.0
-    seed: int = 1
-
-
 class JudgeRequest(Struct, frozen=True, kw_only=True):
     """What one model is asked once: everything that the reply depends on, as far as it is known."""
 
     model: JudgeModel
     prompt: Prompt
-    parameters: Parameters
 
     @property
     def key(self) -> str:
@@ -177,9 +170,9 @@ class JudgeRequest(Struct, frozen=True, kw_only=True):
             "messages": [{"role": message.role, "text": message.text} for message in self.prompt.messages],
             "schema": self.prompt.schema,
             "constrained": self.model.json_schema,
-            "max_tokens": self.parameters.max_tokens,
-            "temperature": self.parameters.temperature,
-            "seed": self.parameters.seed,
+            "max_tokens": MAX_TOKENS,
+            "temperature": TEMPERATURE,
+            "seed": SEED,
         }
         return hashlib.sha256(dumps(whole)).hexdigest()
 
@@ -432,13 +425,11 @@ class Canary(Struct, frozen=True, kw_only=True):
 
     Attributes:
         hash: of the set's content.
-        floor: the kappa that the judges must have.
         scores: the agreement, by score.
         replayed: whether all of it came from the cassette: it tells nothing of the server as it is today.
     """
 
     hash: str
-    floor: float
     scores: Mapping[str, CanaryAgreement]
     replayed: bool = False
 
@@ -466,7 +457,6 @@ class JudgingSummary(Struct, frozen=True, kw_only=True):
     `canary` and `spot_check` are None unless they were asked for.
     """
 
-    min_coverage: float
     scores: Mapping[str, Coverage]
     canary: Canary | None = None
     spot_check: SpotCheck | None = None

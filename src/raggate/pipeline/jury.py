@@ -14,22 +14,20 @@ from raggate.base.errors import UsageError
 from raggate.base.files import read_file, write_file, writing
 from raggate.base.numbers import counted, dollars
 from raggate.base.redact import Guarded
-from raggate.config.judge_settings import CANARY_FLOOR, MAX_TOKENS, Judges, in_git
+from raggate.config.judge_settings import Judges, in_git
 from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.judges import canary, cassette, session
 from raggate.judges.canary import CanarySet
 from raggate.judges.cassette import Cassette, Line
-from raggate.judges.judging import JudgedRun, Plan, SpotPlan, identity, judge_run
+from raggate.judges.judging import JudgedRun, identity, judge_run
 from raggate.judges.label_files import NAMES, label_files
 from raggate.judges.session import Bench, Work
 from raggate.models.judging import (
     JUDGES,
     JUDGING,
     Judgement,
-    JudgeModel,
     Judging,
     JudgingSummary,
-    Parameters,
     Spending,
     usage_of,
 )
@@ -85,15 +83,14 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
     def judge(self, run: Run) -> Run:
         """Judge all answers of a run, and say what that took."""
         items = tuple(run.answers)
-        models = session.judge_models(self.settings)
-        plan = self.plan(models)
-        second = plan.spot.model if plan.spot is not None else None
-        once_more = f", a sample once more by {second.name}" if second is not None else ""
-        by = ", ".join(model.name for model in models)
+        second = self.settings.spot_model
+        once_more = f", a sample once more by {second.model}" if second is not None else ""
+        by = ", ".join(model.model for model in self.settings.models)
         self.say(f"judging {counted(len(items), 'answer')} by {by}{once_more}")
 
         async def work(bench: Bench) -> tuple[JudgedRun, Mapping[str, float]]:
-            return await judge_run(items, plan, bench, self.progress(len(items))), bench.took
+            judged = await judge_run(items, self.settings, self.canary, bench, self.progress(len(items)))
+            return judged, bench.took
 
         (judged, took), spending = self.ask(work)
         self._say_outcome(judged.summary)
@@ -104,7 +101,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             run,
             results=tuple(item for item in graded if item.result.repeat == 1),
             repeats=tuple(item for item in graded if item.result.repeat > 1),
-            fingerprint={**run.fingerprint, JUDGES: identity(plan), JUDGING: judged.summary.stored()},
+            fingerprint={**run.fingerprint, JUDGES: identity(self.settings), JUDGING: judged.summary.stored()},
             judging=Judging(mode=self.settings.mode, spending=spending, recorded=len(self.tape.recorded)),
         )
 
@@ -115,19 +112,6 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
                 return session.run(work, self.settings, self.environment, self.tape, ended=lambda: bool(came))
         finally:
             self.tape.put_in_order()
-
-    def plan(self, models: tuple[JudgeModel, ...]) -> Plan:
-        """Return what these models are asked for, by the section."""
-        settings = self.settings
-        second = None if settings.spot_model is None else session.judge_model(settings.spot_model)
-        return Plan(
-            models=models,
-            parameters=Parameters(max_tokens=MAX_TOKENS),
-            scores=tuple(settings.scores),
-            each_claim=settings.claims == "each",
-            canary=self.canary,
-            spot=SpotPlan(n=settings.spot_check, model=second) if settings.spot_check else None,
-        )
 
     def progress(self, total: int) -> Callable[[int], None]:
         """Return what takes the number of answers so far that were judged, or could not be, of a total."""
@@ -224,7 +208,7 @@ def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | N
     """Read what people graded."""
     if file is None or settings.canary is None:
         return None
-    return canary.read(file.data, file.place or file.name, CANARY_FLOOR)
+    return canary.read(file.data, file.place or file.name)
 
 
 def place(root: Path, path: str) -> Path:

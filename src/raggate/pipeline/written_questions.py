@@ -14,7 +14,7 @@ from msgspec import Struct, field
 from raggate.base.errors import UsageError
 from raggate.base.jsonio import JsonObject
 from raggate.base.numbers import counted
-from raggate.config.judge_settings import MAX_TOKENS, Judges
+from raggate.config.judge_settings import Judges
 from raggate.inputs.authoring.passages import Passage
 from raggate.inputs.authoring.proposals import Proposal
 from raggate.inputs.authoring.written_questions import QuestionCheck, passages_to_ask, sifted
@@ -23,7 +23,7 @@ from raggate.judges.cassette import Cassette
 from raggate.judges.grader import Grader
 from raggate.judges.replies import QuestionReply
 from raggate.judges.session import Bench, Opinion
-from raggate.models.judging import NotJudged, Parameters
+from raggate.models.judging import NotJudged
 from raggate.pipeline import jury
 from raggate.pipeline.authoring import (
     Workbench,
@@ -100,7 +100,7 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
 
 def _grader(settings: Judges, ways: Bench) -> Grader:
     model = session.judge_model(settings.models[0])
-    return Grader(ask=ways.first, model=model, parameters=Parameters(max_tokens=MAX_TOKENS), frame="question")
+    return Grader(ask=ways.first, model=model, frame="question")
 
 
 class _Writing(Struct, frozen=True):

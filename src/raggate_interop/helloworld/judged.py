@@ -18,7 +18,6 @@ from raggate.base.jsonio import fields
 from raggate.base.numbers import setting
 from raggate.base.quote import quoted
 from raggate.config.imported import ImportedConfig
-from raggate.config.judge_settings import MIN_COVERAGE
 from raggate.models.judging import JUDGES, JUDGING, Coverage, Judgement, JudgingSummary, NotJudgedReason, judges_of
 from raggate.models.run import LabelledResult, Run
 from raggate_interop.helloworld.read import CACHE_LINE
@@ -94,7 +93,7 @@ def judged(run: Run, rows: Sequence[Mapping[str, Any]], *, model: str, version: 
     scores = [score for score, coverage in coverages.items() if coverage.judged]
     if not scores:
         return run
-    summary = JudgingSummary(min_coverage=MIN_COVERAGE, scores={score: coverages[score] for score in scores})
+    summary = JudgingSummary(scores={score: coverages[score] for score in scores})
     identity = {
         "models": [{"model": model, "build": "", "endpoint": "helloworld"}],
         "prompts": {"version": version},

@@ -28,11 +28,8 @@ def test_fit_judges_decide() -> None:
     assert codes(lost) == []
     assert verdict(card(4.5), card(4.0)).outcome == "pass"
     assert verdict(card(4.5), card(3.9)).outcome == "regression"
-    for just_fit in (
-        summary(agreement=replace(AGREEMENT, cases=48, kappa=0.4, low=0.2, high=0.8)),
-        summary(judged=9, min_coverage=0.75),
-    ):
-        assert verdict(card(4.5, just_fit), card(3.5, just_fit)).outcome == "regression"
+    just_fit = summary(judged=11, agreement=replace(AGREEMENT, cases=48, kappa=0.4, low=0.2, high=0.8))
+    assert verdict(card(4.5, just_fit), card(3.5, just_fit)).outcome == "regression"
 
 
 @each_row(
@@ -104,7 +101,7 @@ def test_judges_that_agree_less_than_before_advise() -> None:
     as_good = summary(agreement=replace(AGREEMENT, kappa=0.75, low=0.6, high=0.85))
     assert verdict(card(4.5), card(1.0, as_good)).outcome == "regression"
     # another canary set tells nothing of the earlier one
-    other = replace(worse, canary=replace(worse.canary or Canary(hash="", floor=0, scores={}), hash="other"))
+    other = replace(worse, canary=replace(worse.canary or Canary(hash="", scores={}), hash="other"))
     assert verdict(card(4.5), card(1.0, other)).outcome == "regression"
 
 
@@ -234,7 +231,7 @@ def test_answers_that_use_up_what_the_canary_takes_are_not_green() -> None:
 
 
 def canaried(agreement: CanaryAgreement, digest: str = "h") -> JudgingSummary:
-    return summary(canary=Canary(hash=digest, floor=0.4, scores={"groundedness": agreement}))
+    return summary(canary=Canary(hash=digest, scores={"groundedness": agreement}))
 
 
 @each_row(

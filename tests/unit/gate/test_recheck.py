@@ -341,11 +341,9 @@ def codes(verdict: Verdict) -> list[str]:
 
 
 FIT = JudgingSummary(
-    min_coverage=0.9,
     scores={"groundedness": Coverage(expected=10, judged=10)},
     canary=Canary(
         hash="h",
-        floor=0.4,
         scores={"groundedness": CanaryAgreement(cases=24, judged=24, kappa=0.8, low=0.7, high=0.9)},
     ),
 )

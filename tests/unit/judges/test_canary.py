@@ -65,13 +65,13 @@ def test_larger_than_any_set(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file larger than any canary set can be is not even parsed."""
     monkeypatch.setattr(canary, "MOST_BYTES", 10)
     with pytest.raises(UsageError, match=r"canary\.jsonl: larger than 10 bytes"):
-        read(b"<" * 11, "canary.jsonl", 0.6)
+        read(b"<" * 11, "canary.jsonl")
 
 
 def test_a_set_without_cases_or_with_one_twice() -> None:
     """A canary set has cases, and each once for a score."""
     with pytest.raises(UsageError, match="no questions"):
-        read(b"\n", "canary.jsonl", 0.6)
+        read(b"\n", "canary.jsonl")
     with pytest.raises(UsageError, match=r":2: 'c1' of groundedness occurs twice"):
         make_canary(canary_line(1), canary_line(1))
 
@@ -81,4 +81,4 @@ def test_a_key_that_stands_twice(again: str) -> None:
     """Of two grades one would be lost, and a reader may have seen the other: the line is named."""
     line = json.dumps(canary_line(2))
     with pytest.raises(UsageError, match=r"^canary\.jsonl:2: key .* occurs twice"):
-        read(f"{json.dumps(canary_line(1))}\n{line[:-1]}, {again}}}\n".encode(), "canary.jsonl", 0.6)
+        read(f"{json.dumps(canary_line(1))}\n{line[:-1]}, {again}}}\n".encode(), "canary.jsonl")

@@ -6,8 +6,9 @@ from typing import Any
 
 from raggate.base.jsonio import dumps, fields
 from raggate.base.quote import quoted
+from raggate.config.judge_settings import MAX_TOKENS
 from raggate.judges.providers.http_call import HttpCall, answer_of, endpoint_url, text_of, tokens_of
-from raggate.models.judging import JudgeRequest, NotJudged, Reply
+from raggate.models.judging import TEMPERATURE, JudgeRequest, NotJudged, Reply
 
 API_VERSION = "2023-06-01"
 
@@ -23,8 +24,8 @@ class AnthropicMessages:
             "messages": [
                 {"role": message.role, "content": message.text} for message in messages if message.role != "system"
             ],
-            "temperature": request.parameters.temperature,
-            "max_tokens": request.parameters.max_tokens,
+            "temperature": TEMPERATURE,
+            "max_tokens": MAX_TOKENS,
         }
         if request.model.json_schema:
             tool = {

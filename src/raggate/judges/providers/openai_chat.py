@@ -6,8 +6,9 @@ from typing import Any
 
 from raggate.base.jsonio import fields
 from raggate.base.quote import cut, quoted
+from raggate.config.judge_settings import MAX_TOKENS
 from raggate.judges.providers.http_call import HttpCall, answer_of, endpoint_url, text_of, tokens_of
-from raggate.models.judging import JudgeRequest, NotJudged, Reply
+from raggate.models.judging import SEED, TEMPERATURE, JudgeRequest, NotJudged, Reply
 
 
 class OpenAIChat:
@@ -19,9 +20,9 @@ class OpenAIChat:
         body: dict[str, object] = {
             "model": request.model.model,
             "messages": [{"role": message.role, "content": message.text} for message in request.prompt.messages],
-            "temperature": request.parameters.temperature,
-            "seed": request.parameters.seed,
-            limit: request.parameters.max_tokens,
+            "temperature": TEMPERATURE,
+            "seed": SEED,
+            limit: MAX_TOKENS,
             "stream": False,
         }
         if request.model.json_schema:

@@ -8,6 +8,7 @@ from typing import Any
 from raggate.base.jsonio import as_dict
 from raggate.base.numbers import chance, counted, dollars, percent, points, setting, written
 from raggate.base.quote import enumerated
+from raggate.config.judge_settings import CANARY_FLOOR
 from raggate.models.judging import Canary, CanaryAgreement, JudgingSummary, Spending, SpotCheck, judges_of
 from raggate.models.metric_names import UNJUDGED, at_depth, depth
 from raggate.models.run import Run
@@ -139,7 +140,7 @@ def _canary(canary: Canary) -> str:
         return "The canary set has no case of what was judged."
     agreements = ", ".join(f"{name} {_agreement(agreement)}" for name, agreement in canary.scores.items())
     replayed = ", answered by the cassette" if canary.replayed else ""
-    floor = setting(canary.floor)
+    floor = setting(CANARY_FLOOR)
     return f"Agreement with people, as kappa with quadratic weights: {agreements}, floor {floor}{replayed}."
 
 

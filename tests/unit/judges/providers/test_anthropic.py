@@ -31,7 +31,7 @@ def test_the_schema_is_that_of_a_tool_that_must_be_used() -> None:
         "system": "You grade.",
         "messages": [{"role": "user", "content": "Hello"}],
         "temperature": 0.0,
-        "max_tokens": 100,
+        "max_tokens": 2000,
         "tools": [{"name": "grade", "description": "Give the grade.", "input_schema": schema_of(Grade)}],
         "tool_choice": {"type": "tool", "name": "grade"},
     }

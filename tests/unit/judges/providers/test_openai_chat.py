@@ -32,7 +32,7 @@ def test_temperature_and_seed_are_always_sent() -> None:
         "messages": [{"role": "system", "content": "You grade."}, {"role": "user", "content": "Hello"}],
         "temperature": 0.0,
         "seed": 1,
-        "max_tokens": 100,
+        "max_tokens": 2000,
         "stream": False,
         "response_format": {
             "type": "json_schema",
@@ -45,7 +45,7 @@ def test_openai_has_another_name_for_the_limit() -> None:
     """OpenAI's own server is told the limit under its newer name."""
     sent = OPENAI.call(make_request(judge=make_judge(endpoint="openai")), "key").json
     assert "max_tokens" not in sent
-    assert sent["max_completion_tokens"] == 100
+    assert sent["max_completion_tokens"] == 2000
 
 
 @each_row(

@@ -106,7 +106,6 @@ def test_without_single_questions() -> None:
 
 
 SUMMARY = JudgingSummary(
-    min_coverage=0.9,
     scores={
         "groundedness": Coverage(
             expected=12,
@@ -117,7 +116,7 @@ SUMMARY = JudgingSummary(
         "faithfulness": Coverage(expected=10, judged=10),
     },
     canary=Canary(
-        hash="h", floor=0.4, scores={"groundedness": CanaryAgreement(cases=24, judged=23, kappa=0.8, low=0.7, high=0.9)}
+        hash="h", scores={"groundedness": CanaryAgreement(cases=24, judged=23, kappa=0.8, low=0.7, high=0.9)}
     ),
     spot_check=SpotCheck(disagreement_rate=0.1, spot_check_n=20, by="second"),
 )
@@ -150,7 +149,7 @@ def test_what_is_not_known_is_told_as_that() -> None:
     lines = [*evidence.judging_sentences(judged(plain))]
     assert lines[1] == "No canary set says whether that agrees with people."
     assert lines[2] == "Judged once more by the same judge in other words: no rate, of 0 answers."
-    empty = Canary(hash="h", floor=0.4, scores={"groundedness": CanaryAgreement(cases=2, judged=0)}, replayed=True)
+    empty = Canary(hash="h", scores={"groundedness": CanaryAgreement(cases=2, judged=0)}, replayed=True)
     _, told, *_ = evidence.judging_sentences(judged(replace(SUMMARY, canary=empty)))
     assert told.endswith("groundedness not defined on 0 of 2 cases, floor 0.4, answered by the cassette.")
 
