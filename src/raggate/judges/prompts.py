@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 from importlib import resources
 from typing import Literal
@@ -26,6 +27,9 @@ from raggate.scoring.metrics.citations import has_citation
 
 Frame = Literal["first", "second", "question"]
 """The wording around the material. A spot check by the same model uses the second; `question` asks for no grade."""
+
+Need = Literal["answer", "no refusal", "passages", "rule"]
+"""What of an answer it takes to judge it."""
 
 # chat templates mark turns by <|…|>, <s>, <start_of_turn>, [INST], [gMASK] or [|…|]; servers read those in messages too
 _CONTROL_TOKEN = re.compile(r"\[(?=\||/?[a-z]{0,3}[A-Z_]{3,40}\])")
@@ -128,23 +132,28 @@ class Material(Struct, frozen=True, kw_only=True):
     abstained: bool = False
     cites: bool = False
 
-    def of_passages(self, *, answered: bool = True) -> JsonObject:
-        """Return question and passages, and the answer with what it cites, as a rubric sees them."""
-        answer = {"answer": self.answer, "references": list(self.references)} if answered else {}
-        passages = [{"number": item.number, "source": item.source, "text": item.text} for item in self.passages]
-        return {"question": self.question, **answer, "passages": passages}
+    def shown(self, *keys: str) -> JsonObject:
+        """Return parts of it as a rubric sees them."""
+        whole = {
+            "question": self.question,
+            "answer": self.answer,
+            "references": list(self.references),
+            "passages": [{"number": item.number, "source": item.source, "text": item.text} for item in self.passages],
+            "expected_key_facts": list(self.key_facts),
+            "rule": self.rule,
+            "answerable": self.answerable,
+        }
+        return {key: whole[key] for key in keys}
 
-    def gap(self, *, passages: bool = False, refusals: bool = False) -> str:
-        """Return why there is nothing to judge; empty where there is."""
-        if not self.answer.strip():
-            return "there is no answer"
-        if self.abstained and not refusals:
-            return "the API refused to answer"
-        return self.no_passages() if passages else ""
-
-    def no_passages(self) -> str:
-        """The remark that nothing was retrieved; empty if something was."""
-        return "" if any(passage.text.strip() for passage in self.passages) else "nothing was retrieved"
+    def gap(self, needs: Iterable[Need]) -> str:
+        """Return why there is nothing to judge for want of what is needed; empty where nothing is missing."""
+        gaps: dict[Need, str] = {
+            "answer": "" if self.answer.strip() else "there is no answer",
+            "no refusal": "the API refused to answer" if self.abstained else "",
+            "passages": "" if any(item.text.strip() for item in self.passages) else "nothing was retrieved",
+            "rule": "" if self.rule else "the question has no recency_conflict_rule",
+        }
+        return next((gaps[need] for need in needs if gaps[need]), "")
 
 
 def material_of(item: LabelledResult) -> Material:

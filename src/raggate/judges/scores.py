@@ -9,16 +9,14 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from statistics import median
 from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.base.jsonio import JsonObject
 from raggate.judges.grader import Grader
-from raggate.judges.prompts import Material, template
+from raggate.judges.prompts import Material, Need, template
 from raggate.judges.replies import (
     AbstentionReply,
     Claim,
@@ -51,13 +49,13 @@ _NAMED = {f"{task}_labels": labels for task, labels in LABELS.items()}
 
 
 class Family(Struct, frozen=True):
-    """Scores that follow from one reply."""
+    """Scores that follow from one reply: what it takes to ask for it, and what of the material a judge is shown."""
 
     scores: tuple[str, ...]
     rubric: str
     expected: type[ReplyFormat]
-    gap: Callable[[Material], str]
-    asked: Callable[[Material], JsonObject]
+    needs: tuple[Need, ...]
+    shown: tuple[str, ...]
     values: Callable[[Any, Material], Values]
 
     @property
@@ -67,9 +65,12 @@ class Family(Struct, frozen=True):
 
     async def judge(self, grader: Grader, material: Material) -> tuple[Judgement, ...]:
         """Return a judgement for each score."""
-        if gap := self.gap(material):
+        if gap := material.gap(self.needs):
             return _none(grader, self.scores, NotJudged(reason="nothing_to_judge", detail=gap))
-        opinion = await grader.reply(self.rubric, self.asked(material), self.expected)
+        if self.expected is AbstentionReply and not material.answer.strip():
+            # nobody is asked whether nothing is an answer
+            return (grader.value("abstention", 1.0, ()),)
+        opinion = await grader.reply(self.rubric, material.shown(*self.shown), self.expected)
         says = opinion.says
         if isinstance(says, NotJudged):
             return _none(grader, self.scores, says, (opinion,))
@@ -95,15 +96,6 @@ def _none(
     return tuple(grader.none(score, problem, opinions) for score in scores)
 
 
-class _Abstention(Family, frozen=True):
-    """Whether an answer is a refusal, by its text; a blank answer is one, and takes no judge."""
-
-    async def judge(self, grader: Grader, material: Material) -> tuple[Judgement, ...]:
-        if not material.answer.strip():
-            return (grader.value("abstention", 1.0, ()),)
-        return await super().judge(grader, material)
-
-
 class _ByClaim(Family, frozen=True):
     """Groundedness and faithfulness of an answer that is taken apart, each claim judged alone."""
 
@@ -112,9 +104,9 @@ class _ByClaim(Family, frozen=True):
         return {"claims": ClaimsReply, "claim": ClaimReply}
 
     async def judge(self, grader: Grader, material: Material) -> tuple[Judgement, ...]:
-        if gap := self.gap(material):
+        if gap := material.gap(self.needs):
             return _none(grader, SCORES, NotJudged(reason="nothing_to_judge", detail=gap))
-        listed = await grader.reply("claims", self.asked(material), ClaimsReply)
+        listed = await grader.reply("claims", material.shown(*self.shown), ClaimsReply)
         if isinstance(listed.says, NotJudged):
             return _none(grader, SCORES, listed.says, (listed,))
         claims = merged(listed.says.claims)
@@ -124,9 +116,9 @@ class _ByClaim(Family, frozen=True):
         if len(claims) > MOST_CLAIMS:
             detail = f"the answer makes {len(claims)} claims, and at most {MOST_CLAIMS} are judged one by one"
             return _none(grader, SCORES, NotJudged(reason="unusable_score", detail=detail), (listed,))
-        passages = material.of_passages()["passages"]
+        passages = material.shown("passages")
         opinions = await asyncio.gather(
-            *(grader.reply("claim", {"claim": claim.claim, "passages": passages}, ClaimReply) for claim in claims)
+            *(grader.reply("claim", {"claim": claim.claim, **passages}, ClaimReply) for claim in claims)
         )
         judged: list[tuple[Claim, ClaimVerdict]] = []
         for claim, opinion in zip(claims, opinions, strict=True):
@@ -179,16 +171,6 @@ def groundedness_of(judged: Judged, *, cites: bool) -> float:
     return 3.0 if any(verdict in {"supported", "partly_supported"} for _, verdict in major) else 2.0
 
 
-def _parts(*keys: str) -> Callable[[Material], JsonObject]:
-    """Return what shows a judge these parts of an answer's material."""
-
-    def asked(material: Material) -> JsonObject:
-        whole = material.of_passages()
-        return {key: whole[key] for key in keys}
-
-    return asked
-
-
 def _groundedness(says: GroundednessReply, _: Material) -> Values:
     """The score as given; faithfulness is the share of the listed claims that are supported."""
     supported, unsupported = each_once(says.supported_claims), each_once(says.unsupported_claims)
@@ -213,55 +195,45 @@ def _shares(says: RetrievalLabelsReply, material: Material) -> Values:
         yield len(having) / len(material.passages), {"reasoning": says.reasoning, "passages": having}
 
 
-def _no_rule(material: Material) -> str:
-    return material.gap(passages=True) or ("" if material.rule else "the question has no recency_conflict_rule")
+_GIVEN: tuple[Need, ...] = ("answer", "no refusal")
+_GROUNDED: tuple[Need, ...] = (*_GIVEN, "passages")
+_QA, _QP, _QAP = ("question", "answer"), ("question", "passages"), ("question", "answer", "passages")
+_CITED = ("question", "answer", "references")
+_RETRIEVAL, _GROUNDING, _GENERATION = LABELS["retrieval"], LABELS["grounding"], LABELS["generation"]
 
-
-def _unasked(material: Material) -> JsonObject:
-    return material.of_passages(answered=False)
-
-
-def _with_facts(material: Material) -> JsonObject:
-    return {**_parts("question", "answer", "passages")(material), "expected_key_facts": list(material.key_facts)}
-
-
-def _with_rule(material: Material) -> JsonObject:
-    return {**_parts("question", "answer", "passages")(material), "rule": material.rule}
-
-
-def _with_answerable(material: Material) -> JsonObject:
-    return {**_parts("question", "answer")(material), "answerable": material.answerable}
-
-
-_ANSWER_ALONE = _parts("question", "answer")
-_grounded = partial(Material.gap, passages=True)
-_grounded_refusal = partial(Material.gap, passages=True, refusals=True)
-_refusal = partial(Material.gap, refusals=True)
-
-WHOLE = Family(SCORES, "groundedness", GroundednessReply, _grounded, Material.of_passages, _groundedness)
-EACH = _ByClaim(SCORES, "claims", ClaimsReply, _grounded, _parts("question", "answer", "references"), _groundedness)
+WHOLE = Family(SCORES, "groundedness", GroundednessReply, _GROUNDED, (*_CITED, "passages"), _groundedness)
+EACH = _ByClaim(SCORES, "claims", ClaimsReply, _GROUNDED, _CITED, _groundedness)
 """Groundedness and faithfulness of the answer as a whole, or claim by claim (`judges.claims: each`)."""
 
-_RETRIEVAL, _GROUNDING, _GENERATION = LABELS["retrieval"], LABELS["grounding"], LABELS["generation"]
 _OTHERS = (
-    Family(("correctness",), "correctness", CorrectnessReply, Material.gap, _with_facts, _grade("score")),
-    _Abstention(("abstention",), "abstention", AbstentionReply, lambda _: "", _ANSWER_ALONE, _grade("abstained")),
+    Family(("correctness",), "correctness", CorrectnessReply, _GIVEN, (*_QAP, "expected_key_facts"), _grade("score")),
+    Family(("abstention",), "abstention", AbstentionReply, (), _QA, _grade("abstained")),
     Family(
-        ("recency_conflict",), "recency_conflict", RecencyConflictReply, _no_rule, _with_rule, _grade("follows_rule")
+        ("recency_conflict",),
+        "recency_conflict",
+        RecencyConflictReply,
+        (*_GROUNDED, "rule"),
+        (*_QAP, "rule"),
+        _grade("follows_rule"),
     ),
-    Family(
-        ("context_relevancy",), "context_relevancy", ContextRelevancyReply, Material.no_passages, _unasked, _helpful
-    ),
-    Family(_RETRIEVAL, "retrieval_labels", RetrievalLabelsReply, Material.no_passages, _unasked, _shares),
+    Family(("context_relevancy",), "context_relevancy", ContextRelevancyReply, ("passages",), _QP, _helpful),
+    Family(_RETRIEVAL, "retrieval_labels", RetrievalLabelsReply, ("passages",), _QP, _shares),
     Family(
         _GROUNDING,
         "grounding_labels",
         GroundingLabelsReply,
-        _grounded_refusal,
-        Material.of_passages,
+        ("answer", "passages"),
+        (*_CITED, "passages"),
         _grade(*_GROUNDING),
     ),
-    Family(_GENERATION, "generation_labels", GenerationLabelsReply, _refusal, _with_answerable, _grade(*_GENERATION)),
+    Family(
+        _GENERATION,
+        "generation_labels",
+        GenerationLabelsReply,
+        ("answer",),
+        (*_QA, "answerable"),
+        _grade(*_GENERATION),
+    ),
 )
 
 

@@ -17,6 +17,7 @@ SCORES = (
     *("groundedness", "correctness", "abstention", "recency_conflict", "context_relevancy"),
     *("retrieval_labels", "grounding_labels", "generation_labels"),
 )
+SHOWN = ("question", "answer", "references", "passages")
 RUBRICS = {
     rubric: reply for family in (*families(SCORES, each_claim=False), EACH) for rubric, reply in family.rubrics.items()
 } | {"question": QuestionReply}
@@ -33,13 +34,13 @@ def test_a_rubric_explains_every_key_of_its_reply(rubric: str) -> None:
 
 def test_the_material_stands_between_two_lines_with_its_own_hash() -> None:
     """A prompt is the rubric as the system's message, and the material in one of the user, framed by a hash of it."""
-    prompt = render("groundedness", make_material().of_passages(), GroundednessReply)
+    prompt = render("groundedness", make_material().shown(*SHOWN), GroundednessReply)
     system, user = prompt.messages
     assert (system.role, user.role) == ("system", "user")
     match = re.search(r"^begin of material ([0-9a-f]{16})\n(.*)\nend of material \1$", user.text, re.M | re.S)
     assert match is not None
-    assert json.loads(match[2]) == make_material().of_passages()
-    other = render("groundedness", make_material(answer="Another.").of_passages(), GroundednessReply)
+    assert json.loads(match[2]) == make_material().shown(*SHOWN)
+    other = render("groundedness", make_material(answer="Another.").shown(*SHOWN), GroundednessReply)
     assert match[1] not in other.messages[1].text
 
 
@@ -103,7 +104,7 @@ def test_the_template_is_what_is_the_same_for_every_answer() -> None:
 def test_what_a_reviewer_sees_of_a_request_is_short() -> None:
     """Beside a reply stand the beginnings of question and answer and the sources of passages, never their texts."""
     material = make_material(answer="word " * 100)
-    about = render("groundedness", material.of_passages(), GroundednessReply).about
+    about = render("groundedness", material.shown(*SHOWN), GroundednessReply).about
     assert about["question"] == material.question
     assert len(str(about["answer"])) == 160
     assert about["sources"] == ["Home/Oven.md, # Heat"]

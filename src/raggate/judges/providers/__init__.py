@@ -1,4 +1,4 @@
-"""How to speak to one kind of judge. A provider is one class; add its module here and one line to the dict.
+"""How to speak to one kind of judge. A provider is a module with `call` and `read`; add one line to the dict.
 
 Its name stands in `config/judge_settings.py` too. A provider does no I/O: a request becomes an HTTP call, and the body
 of an answer of status 200 becomes a reply, or the reason why there is none. What a server of that kind answers is
@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
-from raggate.judges.providers.anthropic import AnthropicMessages
+from raggate.judges.providers import anthropic, openai_chat
 from raggate.judges.providers.http_call import HttpCall
-from raggate.judges.providers.openai_chat import OpenAIChat
 from raggate.models.judging import JudgeRequest, NotJudged, Reply
 
 PROVIDERS: dict[str, Provider] = {
-    "openai": OpenAIChat(),
-    "anthropic": AnthropicMessages(),
-    "github": OpenAIChat(),
+    "openai": openai_chat,
+    "anthropic": anthropic,
+    "github": openai_chat,
 }
 """By the name in `JudgeModel.provider`. A server of one's own speaks as OpenAI's does."""
 

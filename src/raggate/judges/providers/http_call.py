@@ -20,11 +20,10 @@ class HttpCall(Guarded, Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
-def endpoint_url(base_url: str, version: str, path: str) -> str:
-    """Return the address of an endpoint, whether or not the version is a part of the base."""
-    scheme, _, rest = base_url.rstrip("/").partition("://")
-    has_path = "/" in rest
-    return f"{scheme}://{rest}/{path}" if has_path else f"{scheme}://{rest}/{version}/{path}"
+def endpoint_url(base_url: str, path: str) -> str:
+    """Return the address of an endpoint; a base without a path gets that of the version."""
+    base = base_url.rstrip("/")
+    return f"{base}/{path}" if "/" in base.partition("://")[2] else f"{base}/v1/{path}"
 
 
 def answer_of(body: bytes) -> dict[str, Any] | NotJudged:
