@@ -15,7 +15,6 @@ from raggate.base import certificates
 from raggate.base.errors import UsageError
 from raggate.base.escape import plain
 from raggate.base.quote import quoted
-from raggate.config.first_run import FirstRun
 from raggate.frontends.console import say
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
@@ -89,7 +88,7 @@ def request(step: Step) -> Request:
     return replace(
         asked,
         head=event.head,
-        first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs)) if by_event else None,
+        first_run=step_inputs.allowed_settings(inputs) if by_event else None,
         # whoever has a fork could have a server of their own answer, or somebody else's account pay
         overrides=replace(asked.overrides, contained=contained, replayed=event.from_fork),
     )

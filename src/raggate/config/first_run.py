@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from raggate.base.errors import UsageError
 from raggate.base.quote import cut
 
 if TYPE_CHECKING:
     from raggate.config.schema import Config
-    from raggate.config.service_settings import Api
 
 INPUT = "allow-first-run"
 """The action's input that allows settings."""
@@ -20,38 +17,25 @@ SETTINGS = ("pass_env", "egress", "user", "services")
 """The settings that are refused in a first run until they are allowed by name."""
 
 
-class FirstRun(Struct, frozen=True, kw_only=True):
-    """The terms of a run whose trusted commit has no configuration, so that the change's own counts.
-
-    `allowed` holds those of `SETTINGS` that the workflow allows.
-    """
-
-    allowed: frozenset[str] = frozenset()
-
-    def check(self, settings: Config, name: str) -> None:
-        """Refuse what the workflow does not allow; `name` is that of the configuration's file."""
-        asked = [(setting, key) for setting, key in _requested(settings) if setting not in self.allowed]
-        if asked:
-            needed = [setting for setting in SETTINGS if setting in dict(asked)]
-            raise UsageError(
-                f"{name}: {', '.join(cut(key) for _, key in asked)}: refused in a first run, where the base "
-                "commit has no configuration and the change's own counts",
-                hint=f"Merge the configuration first, or let the workflow allow it: "
-                f"`{INPUT}: {', '.join((*sorted(self.allowed), *needed))}`.",
-            )
-
-
-STRICT = FirstRun()
-"""Nothing is allowed by name."""
+def check(settings: Config, name: str, allowed: frozenset[str]) -> None:
+    """Refuse settings that the workflow does not allow; `name` is that of the configuration's file."""
+    asked = [(setting, key) for setting, key in _requested(settings) if setting not in allowed]
+    if asked:
+        needed = [setting for setting in SETTINGS if setting in dict(asked)]
+        raise UsageError(
+            f"{name}: {', '.join(cut(key) for _, key in asked)}: refused in a first run, where the base "
+            "commit has no configuration and the change's own counts",
+            hint=f"Merge the configuration first, or let the workflow allow it: "
+            f"`{INPUT}: {', '.join((*sorted(allowed), *needed))}`.",
+        )
 
 
 def _requested(settings: Config) -> Iterator[tuple[str, str]]:
     """Yield each setting that is asked for, and the key where it stands."""
     # who has such settings has loaded their models
-    from raggate.config.service_settings import variables_in
+    from raggate.config.service_settings import DEFAULT_USER, variables_in
 
-    api = settings.api
-    beside = api.command
+    beside = settings.api.command
     if beside is not None and set(beside.pass_env) - set(type(beside).model_fields["pass_env"].default):
         yield "pass_env", "api.command.pass_env"
     principals = settings.ask.principals
@@ -63,17 +47,10 @@ def _requested(settings: Config) -> Iterator[tuple[str, str]]:
         # its key is a variable of the job's, and goes wherever the change says
         if judge.provider or judge.api_key_env:
             yield "pass_env", f"judges.{key}"
-    yield from _of_containers(api)
-
-
-def _of_containers(api: Api) -> Iterator[tuple[str, str]]:
-    # who has such settings has loaded their models
-    from raggate.config.service_settings import DEFAULT_USER
-
-    if api.egress:
+    if settings.api.egress:
         yield "egress", "api.egress"
-    for key, container in api.containers().items():
-        if container is not api.container:
+    for key, container in settings.api.containers().items():
+        if container is not settings.api.container:
             yield "services", key
         if container.pass_env:
             yield "pass_env", f"{key}.pass_env"

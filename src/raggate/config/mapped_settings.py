@@ -174,7 +174,21 @@ class ChunkFields(SettingsModel):
         check_template(self.path_prefix or "", ("vault",))
         if self.path_prefix is not None and self.rel_path is None:
             raise ValueError("expected 'rel_path' beside 'path_prefix'")
+        if self.headings_by_text and (self.rel_path is None or self.text is None):
+            raise ValueError("expected 'rel_path' and 'text' beside `heading_path: {from: text}`")
+        for name, written in self._written():
+            self._check_beginning(name, written)
         return self
+
+    def _check_beginning(self, name: str, written: str) -> None:
+        """Refuse a path that begins neither at the chunk nor as the list does."""
+        path = field_paths.parse(written)
+        if path.many and (self.columns or not field_paths.begins_as(path, field_paths.parse(self.list))):
+            raise ValueError(f"expected {name!r} without [*], or to begin as 'list' does, found {written!r}")
+        column = str(path.steps[0]) if self.columns and path.steps else ""
+        if column and column not in self.columns:
+            meant = suggestion(column, self.columns)
+            raise ValueError(f"expected {name!r} to begin with a name in 'list', found {column!r}{meant}")
 
     @property
     def told_headings(self) -> Any:
@@ -185,30 +199,6 @@ class ChunkFields(SettingsModel):
     def headings_by_text(self) -> bool:
         """Whether headings that are missing or fewer are found by the place of the text in the note."""
         return isinstance(self.heading_path, dict)
-
-    @model_validator(mode="after")
-    def _with_a_text(self) -> ChunkFields:
-        if self.headings_by_text and (self.rel_path is None or self.text is None):
-            raise ValueError("expected 'rel_path' and 'text' beside `heading_path: {from: text}`")
-        return self
-
-    @model_validator(mode="after")
-    def _in_the_list(self) -> ChunkFields:
-        for name, written in self._written():
-            path = field_paths.parse(written)
-            if path.many and (self.columns or not field_paths.begins_as(path, field_paths.parse(self.list))):
-                raise ValueError(f"expected {name!r} without [*], or to begin as 'list' does, found {written!r}")
-        return self
-
-    @model_validator(mode="after")
-    def _of_columns(self) -> ChunkFields:
-        for name, written in self._written() if self.columns else ():
-            steps = field_paths.parse(written).steps
-            column = str(steps[0]) if steps else ""
-            if column and column not in self.columns:
-                meant = suggestion(column, self.columns)
-                raise ValueError(f"expected {name!r} to begin with a name in 'list', found {column!r}{meant}")
-        return self
 
     def _written(self) -> Iterator[tuple[str, str]]:
         """Yield the paths of all parts, each with the name of its part."""

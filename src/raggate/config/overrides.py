@@ -42,7 +42,9 @@ class Overrides(Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: for two ways to bring the API up at once, or a value that none of them takes.
         """
-        changed = self._with_replay(self._with_base(self._changed(settings)))
+        changed = self._with_base(self._changed(settings))
+        if self.replayed and changed.judges is not None:
+            changed = changed.model_copy(update={"judges": changed.judges.model_copy(update={"mode": "replay"})})
         if self.in_process and not (changed.api.stdio and changed.ask.adapter == "mapped"):
             raise UsageError(
                 "retriever needs the configuration of a function: `api.stdio: true` and `ask.adapter: mapped`",
@@ -57,11 +59,6 @@ class Overrides(Struct, frozen=True, kw_only=True):
                 "except on pull_request_target.",
             )
         return changed
-
-    def _with_replay(self, settings: Config) -> Config:
-        if not self.replayed or settings.judges is None:
-            return settings
-        return settings.model_copy(update={"judges": settings.judges.model_copy(update={"mode": "replay"})})
 
     def _with_base(self, settings: Config) -> Config:
         if not self.base_image:

@@ -148,18 +148,10 @@ class Config(SettingsModel):
     `raggate prove` tries them too. They do not affect verdicts."""
 
     @model_validator(mode="after")
-    def _program_with_its_adapter(self) -> Config:
+    def _can_be_asked(self) -> Config:
         if self.ask.runs_program and (self.api.command is None or self.api.stdio):
             raise ValueError(run_for_questions(self.ask.adapter))
-        return self
-
-    @model_validator(mode="after")
-    def _probes_can_be_asked(self) -> Config:
         _check_probes(self)
-        return self
-
-    @model_validator(mode="after")
-    def _stdio_can_be_spoken(self) -> Config:
         _check_stdio(self)
         return self
 
@@ -297,7 +289,7 @@ def _check_stdio(config: Config) -> None:
     # a program tells its state by itself, an MCP server by a tool
     of_http |= {"ask.index": ask.index} if ask.adapter == "mapped" else {}
     of_http |= {f"ask.principals.{name}.headers": principal.headers for name, principal in ask.principals.items()}
-    for key in (key for key, value in of_http.items() if value):
+    if key := next((key for key, value in of_http.items() if value), ""):
         raise ValueError(f"expected no {key} with api.stdio, which has no HTTP: use `env` beside `command`")
 
 

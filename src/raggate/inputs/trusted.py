@@ -16,8 +16,7 @@ from raggate.base.dates import beside_notes, within
 from raggate.base.errors import UsageError
 from raggate.base.files import read_file
 from raggate.base.numbers import fixed
-from raggate.config import schema
-from raggate.config.first_run import STRICT, FirstRun
+from raggate.config import first_run, schema
 from raggate.config.schema import Config
 from raggate.inputs import golden, headings, sources, vault
 from raggate.inputs.golden import check_must_pass_asked
@@ -92,8 +91,8 @@ class InputSource(Struct, frozen=True, kw_only=True):
         config_name: the configuration's name in it.
         against: git revision, None for the working tree.
         remote: opens a revision that the local repository does not have; None when nothing can.
-        introducing: whether a revision without a configuration means a first run, and not an error.
-        first_run: what such a run takes from the working tree's configuration.
+        first_run: what a first run takes from the working tree's configuration; None where a revision without a
+            configuration is an error.
         baseline_file: a baseline on disk, in place of the configured one. One in the same checkout is read from the
             revision too, if there is one.
         folder: what errors call `root`, from where people are.
@@ -103,8 +102,7 @@ class InputSource(Struct, frozen=True, kw_only=True):
     config_name: str
     against: str | None = None
     remote: sources.Remote | None = None
-    introducing: bool = False
-    first_run: FirstRun = STRICT
+    first_run: frozenset[str] | None = None
     baseline_file: Path | None = None
     folder: str = ""
 
@@ -120,12 +118,13 @@ class InputSource(Struct, frozen=True, kw_only=True):
 def load_trusted(where: InputSource, accept: Accept) -> Iterator[Inputs]:
     """Read and check everything a verdict rests on."""
     with sources.at(where.root, where.against, where.remote, where.folder) as source:
-        if where.introducing and not _has(source, where.config_name):
+        allowed = where.first_run
+        if allowed is not None and not _has(source, where.config_name):
             change = sources.WorkTree(where.root, confined=True, folder=where.folder)
 
             def accept_first(settings: Config, name: str) -> Config:
                 accepted = accept(settings, name)
-                where.first_run.check(accepted, name)
+                first_run.check(accepted, name, allowed)
                 return accepted
 
             yield _read_all(change, where, accept_first, first_run_at=source.commit)

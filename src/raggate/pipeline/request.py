@@ -13,7 +13,6 @@ from msgspec import Struct
 from raggate.base.errors import RaggateError
 from raggate.base.files import RUNS, below
 from raggate.base.redact import Guarded
-from raggate.config.first_run import FirstRun
 from raggate.config.overrides import Overrides
 from raggate.inputs.sources import Remote
 from raggate.models.golden import EVERYTHING, Choice, Selection, naming
@@ -87,7 +86,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     baseline_file: Path | None = None
     full_text: bool = False
     remote: Remote | None = None
-    first_run: FirstRun | None = None
+    first_run: frozenset[str] | None = None
     choice: Choice = EVERYTHING
     broken: frozenset[str] | None = None
     resume: Path | None = None

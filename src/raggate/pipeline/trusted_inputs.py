@@ -9,7 +9,6 @@ from msgspec.structs import replace
 
 from raggate.base.errors import RaggateError, UsageError
 from raggate.base.quote import suggestion
-from raggate.config.first_run import STRICT
 from raggate.config.schema import Config
 from raggate.gate import baseline as baseline_file, evidence, waivers
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
@@ -46,8 +45,7 @@ def source_of(request: Request) -> InputSource:
         folder=request.folder,
         against=request.against,
         remote=request.remote,
-        introducing=request.first_run is not None,
-        first_run=request.first_run or STRICT,
+        first_run=request.first_run,
         baseline_file=request.baseline_file,
     )
 

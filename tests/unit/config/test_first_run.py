@@ -6,7 +6,7 @@ import pytest
 
 from raggate.base.errors import UsageError
 from raggate.config import schema
-from raggate.config.first_run import SETTINGS, FirstRun
+from raggate.config.first_run import SETTINGS, check
 from raggate.config.schema import Config
 from tables import each_row
 
@@ -57,15 +57,15 @@ def loaded(text: str) -> Config:
 def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None:
     """Each setting that reaches beyond the API's own container is refused by its key until all it needs is allowed."""
     settings = loaded(text)
-    FirstRun(allowed=frozenset(needed)).check(settings, "raggate.yml")
+    check(settings, "raggate.yml", frozenset(needed))
     for allowed in (set(), *({*SETTINGS} - {setting} for setting in needed)):
         with pytest.raises(UsageError, match="refused in a first run") as caught:
-            FirstRun(allowed=frozenset(allowed)).check(settings, "raggate.yml")
+            check(settings, "raggate.yml", frozenset(allowed))
         assert caught.value.hint.endswith("`.")
         (line,) = [part for part in caught.value.hint.split("`") if part.startswith("allow-first-run: ")]
         assert set(line.removeprefix("allow-first-run: ").split(", ")) == allowed | needed
     with pytest.raises(UsageError, match=f"{key}[,:]"):
-        FirstRun().check(settings, "raggate.yml")
+        check(settings, "raggate.yml", frozenset())
 
 
 @each_row(
@@ -81,4 +81,4 @@ def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None
 )
 def test_what_a_first_run_takes(text: str) -> None:
     """What stays inside the API's own container needs nobody's leave."""
-    FirstRun().check(loaded(text), "raggate.yml")
+    check(loaded(text), "raggate.yml", frozenset())

@@ -44,14 +44,14 @@ def read(where: InputSource) -> Inputs:
         return inputs
 
 
-def at(root: Path, files: dict[str, bytes], *, introducing: bool = True) -> InputSource:
+def at(root: Path, files: dict[str, bytes], first_run: frozenset[str] | None = frozenset()) -> InputSource:
     """Return inputs that claim to be those of a commit with these files, which only another place has."""
     return InputSource(
         root=root,
         config_name="raggate.yml",
         against="f" * 40,
         remote=sources.Remote(workspace=root, objects=StoredObjects(files)),
-        introducing=introducing,
+        first_run=first_run,
     )
 
 
