@@ -144,24 +144,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
         )
 
 
-class Side(Struct, frozen=True, kw_only=True):
-    """One of the two: what it is, as it was named, its commit where that is known, its run, and where that is."""
-
-    kind: SideKind
-    name: str
-    commit: str | None
-    run_id: str
-    directory: Path
-
-    @property
-    def title(self) -> str:
-        """Name it in a few words, its commit included."""
-        if self.kind == "working tree":
-            return "the working tree"
-        commit = f" ({self.commit[:12]})" if self.commit and self.kind == "revision" else ""
-        return f"{self.kind} {self.name}{commit}"
-
-
 class SideRow(Struct, frozen=True, kw_only=True):
     """One of two builds, as programs get it.
 
@@ -178,26 +160,18 @@ class SideRow(Struct, frozen=True, kw_only=True):
     run_id: str
 
 
-class MatrixCell(Struct, frozen=True, kw_only=True):
-    """A gated metric of one mode in both builds, as programs get it. Values are rounded to four decimals.
+class Side(SideRow, frozen=True, kw_only=True):
+    """One of two builds, and where its run is."""
 
-    Attributes:
-        mode: the retrieval mode.
-        metric: its name, such as `hit_at_5`.
-        base: its value there; null where it does not apply.
-        head: its value there, over the same questions.
-        delta: head minus base.
-        n: over how many questions the value of head is.
-        status: what was decided of it.
-    """
+    directory: Path
 
-    mode: str
-    metric: str
-    base: float | None
-    head: float | None
-    delta: float | None
-    n: int
-    status: str
+    @property
+    def title(self) -> str:
+        """Name it in a few words, its commit included."""
+        if self.kind == "working tree":
+            return "the working tree"
+        commit = f" ({self.commit[:12]})" if self.commit and self.kind == "revision" else ""
+        return f"{self.kind} {self.name}{commit}"
 
 
 class DiffDocument(Struct, frozen=True, kw_only=True):
@@ -207,14 +181,12 @@ class DiffDocument(Struct, frozen=True, kw_only=True):
         schema: `raggate/diff/1`.
         base: the first build.
         head: the second build.
-        matrix: each gated metric in each mode.
         verdict: as of `check`, with base in place of the baseline.
     """
 
     schema: str
     base: SideRow
     head: SideRow
-    matrix: tuple[MatrixCell, ...]
     verdict: Verdict
 
 

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from raggate.base.escape import markdown as safe, plain
 from raggate.base.jsonio import as_dict, dumps
-from raggate.base.numbers import rounded_or_none
-from raggate.models.public_verdict import DiffDocument, MatrixCell, Side, SideBySide, SideRow
+from raggate.models.public_verdict import DiffDocument, Side, SideBySide, SideRow
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import GatedMetric
 from raggate.reports import comment as summary
@@ -42,7 +41,7 @@ def render_terminal(both: SideBySide, *, width: int) -> str:
 
 
 def render_json(both: SideBySide) -> str:
-    """Serialise both sides, the matrix and the verdict on the head."""
+    """Serialise both sides and the verdict on the head."""
     stored = as_dict(document(both))
     stored["verdict"]["run_directory"] = both.head.directory.name
     return dumps(stored, pretty=True).decode()
@@ -55,7 +54,6 @@ def document(both: SideBySide) -> DiffDocument:
         schema=SCHEMA,
         base=_side(both.base),
         head=_side(both.head),
-        matrix=tuple(_cell(row) for row in _rows(both)),
         verdict=verdict_of(both.review, directory.relative_to(directory.parent)),
     )
 
@@ -85,16 +83,3 @@ def _shown(row: GatedMetric | None) -> str:
 
 def _side(side: Side) -> SideRow:
     return SideRow(kind=side.kind, name=plain(side.name), commit=side.commit, run_id=plain(side.run_id))
-
-
-def _cell(row: GatedMetric) -> MatrixCell:
-    delta = row.delta
-    return MatrixCell(
-        mode=delta.mode,
-        metric=delta.metric,
-        base=rounded_or_none(delta.baseline.value),
-        head=rounded_or_none(delta.current.value),
-        delta=rounded_or_none(delta.delta),
-        n=delta.current.n,
-        status=row.status,
-    )
