@@ -11,14 +11,13 @@ import hashlib
 from collections.abc import Sequence
 from typing import Annotated, get_args
 
-from msgspec import Struct
+from msgspec import Meta, Struct, convert
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.base.errors import UsageError
-from raggate.base.jsonio import refuse_twice
+from raggate.base.jsonio import loads, refuse_twice
 from raggate.base.numbers import setting
-from raggate.base.quote import first_problem, quoted
+from raggate.base.quote import cut, quoted
 from raggate.config.judge_settings import JudgedScore
 from raggate.judges.prompts import Material, Passage
 from raggate.judges.scores import Panel, configured, names_of
@@ -51,17 +50,13 @@ class CanarySet(Struct, frozen=True, kw_only=True):
     hash: str
 
 
-class _Passage(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    source: str = ""
+class _Passage(Struct, frozen=True, forbid_unknown_fields=True):
     text: str
+    source: str = ""
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-    id: Annotated[str, Field(min_length=1, max_length=200)]
+class _Row(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    id: Annotated[str, Meta(min_length=1, max_length=200)]
     score: str
     question: str
     answer: str
@@ -70,8 +65,8 @@ class _Row(BaseModel):
     key_facts: list[str] = []
     rule: str = ""
     answerable: bool = True
-    value: Annotated[float, Field(ge=0, le=5)]
-    by: Annotated[str, Field(min_length=1)]
+    value: Annotated[float, Meta(ge=0, le=5)]
+    by: Annotated[str, Meta(min_length=1)]
 
 
 def read(data: bytes, name: str) -> CanarySet:
@@ -87,8 +82,7 @@ def read(data: bytes, name: str) -> CanarySet:
             if (case.score, case.id) in cases:
                 raise ValueError(f"{quoted(case.id)} of {case.score} occurs twice: remove one")
         except ValueError as error:
-            problem = first_problem(error) if isinstance(error, ValidationError) else error
-            raise UsageError(f"{name}:{number}: {problem}", hint=_HINT) from None
+            raise UsageError(f"{name}:{number}: {cut(error)}", hint=_HINT) from None
         cases[case.score, case.id] = case
     if not cases:
         raise UsageError(f"{name}: no questions", hint=_HINT)
@@ -96,7 +90,7 @@ def read(data: bytes, name: str) -> CanarySet:
 
 
 def _case(line: bytes) -> CanaryCase:
-    row = _Row.model_validate_json(line)
+    row = convert(loads(line), _Row)
     refuse_twice(line)
     if row.score not in _KNOWN:
         raise ValueError(f"score: expected one of {', '.join(_KNOWN)}, found {quoted(row.score)}")

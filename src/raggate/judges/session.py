@@ -208,31 +208,25 @@ def run(
 
     A `KeyboardInterrupt` comes as soon as `ended` says that somebody wants it to end.
     """
-    return asyncio.run(_run(work, settings, environment, cassette, ended))
 
+    async def judging() -> tuple[T, Spending]:
+        if settings.mode == "replay":
+            asker = CassetteFirst(cassette, None)
+            return await _until(work(Bench(first=asker, fresh=asker)), ended), Spending()
+        from raggate.judges.client import Client
 
-async def _run(
-    work: Work[T],
-    settings: Judges,
-    environment: Mapping[str, str],
-    cassette: Cassette,
-    ended: Callable[[], bool],
-) -> tuple[T, Spending]:
-    if settings.mode == "replay":
-        asker = CassetteFirst(cassette, None)
-        return await _until(work(Bench(first=asker, fresh=asker)), ended), Spending()
-    from raggate.judges.client import Client
+        budget = Budget(calls=settings.max_calls, usd=settings.max_usd)
+        async with Client(settings, budget, lambda judge: api_key(judge, environment)) as client:
 
-    budget = Budget(calls=settings.max_calls, usd=settings.max_usd)
-    async with Client(settings, budget, lambda judge: api_key(judge, environment)) as client:
+            async def send(request: JudgeRequest) -> Reply | NotJudged:
+                missing = missing_key(request.model, environment)
+                return missing or await client.send(request)
 
-        async def send(request: JudgeRequest) -> Reply | NotJudged:
-            missing = missing_key(request.model, environment)
-            return missing or await client.send(request)
+            first, fresh = (CassetteFirst(cassette, send, fresh=fresh) for fresh in (False, True))
+            done = await _until(work(Bench(first=first, fresh=fresh, budget=budget, took=client.took)), ended)
+            return done, budget.spending()
 
-        first, fresh = (CassetteFirst(cassette, send, fresh=fresh) for fresh in (False, True))
-        done = await _until(work(Bench(first=first, fresh=fresh, budget=budget, took=client.took)), ended)
-        return done, budget.spending()
+    return asyncio.run(judging())
 
 
 async def _until(work: Awaitable[T], ended: Callable[[], bool]) -> T:

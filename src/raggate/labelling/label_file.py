@@ -7,7 +7,7 @@ from itertools import combinations
 from typing import Annotated, NamedTuple
 
 from msgspec import Struct
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from raggate.base.errors import UsageError
 from raggate.base.jsonio import dumps, loads
@@ -109,20 +109,13 @@ Labels = dict[Unit, dict[str, Vote]]
 """Per passage of a question, the vote of each person."""
 
 
-class _Row(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Row(Where):
     case: str
     by: Name
     grade: Annotated[int, Field(ge=0, le=3)]
     misleading: bool = False
     at: str = ""
     asked: Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")] = ""
-    rel_path: str = ""
-    heading_path: str | None = None
-    vault: str | None = None
-    chunk_id: str | None = None
-    doc_id: str | None = None
 
 
 def read(data: bytes, name: str) -> Labels:

@@ -51,7 +51,7 @@ def test_scores_that_nobody_gives_are_not_asked_for() -> None:
         ({"score": "helpful", "value": 0.5}, "value: 0.5 is no grade of helpful, from 0 to 1"),
         ({"score": "beauty"}, "score: expected one of groundedness"),
         ({"by": ""}, "by"),
-        ({"colour": "red"}, "colour: Extra inputs"),
+        ({"colour": "red"}, "unknown field `colour`"),
     ],
 )
 def test_a_line_that_is_no_case(fields: dict[str, Any], problem: str) -> None:
