@@ -26,19 +26,14 @@ EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
 
 
 class Answer(int, Generic[ResultT_co]):
-    """An exit code that carries the result of its command, which `--json` prints.
+    """An exit code that carries the result of its command, which `--json` prints. Foreign text stands there as it came.
 
     The type of the result stands in the signature of the command; schema and documentation are made of it.
-
-    Attributes:
-        result: what the command tells programs: a noun, or the document of another system. Foreign text stands in
-            it as it came.
     """
 
     result: ResultT_co
 
     def __new__(cls, result: ResultT_co, exit_code: int = 0) -> Self:
-        """Make one of a result and an exit code; see `raggate.base.errors.ExitCode`."""
         answer = super().__new__(cls, exit_code)
         answer.result = result
         return answer

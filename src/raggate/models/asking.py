@@ -43,7 +43,6 @@ class Ended(Struct, frozen=True, kw_only=True):
 
     Attributes:
         stopped: why not everything was asked; None when it was.
-        seconds: how long asking took.
         images: exact names of the images that the API ran from.
         index: what the API told of its index: each key with the values it told, as texts, in order.
         log: the API's last lines when it first said that it had failed. Untrusted text.
@@ -60,8 +59,6 @@ class Asking(Struct, frozen=True, kw_only=True):
     """By what a run, or a shard, is asked. Who resumes it has to have the same.
 
     Attributes:
-        means: by what it is measured.
-        command: the command that asks.
         shard: which part of a run, such as `3/8`; empty for a whole one.
         questions: hash of the ids of its questions.
         commit: full id of the commit that is checked out; empty outside git.

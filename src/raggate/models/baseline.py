@@ -89,9 +89,7 @@ class Calibration(Struct, frozen=True, kw_only=True):
     """Equal runs of one build, as one run whose questions were asked that many times.
 
     Attributes:
-        run: the run.
         scorecard: its scores, with the noise in the fingerprint.
-        boots: how often the API was booted.
         pairs: how many times one of the runs was held against another.
         alarms: in how many of these the gate would have been red, by `gate.policy`.
     """

@@ -210,7 +210,6 @@ class Diagnosis(Struct, frozen=True, kw_only=True):
     """Why the questions got worse, one level up.
 
     Attributes:
-        questions: how many got worse.
         counts: causes in words with how many of them each has, the most frequent first.
         changes: what changed as a whole between the two sides, a clause each.
         likely: a sentence that names the one change or cause that explains most of them, or says that none does; empty
@@ -229,7 +228,6 @@ class Reach(Struct, frozen=True):
     """How far the answers of a mode come, of the questions that something of the vault answers.
 
     Attributes:
-        mode: the mode.
         questions: how many there are, without those that were never asked.
         notes: to how many of them some chunk of a right note came back.
         sections: to how many some chunk that tells a right section, or any of a note that is right as a whole.

@@ -27,9 +27,6 @@ class Trial(Struct, frozen=True, kw_only=True):
         name: the fault, such as `notes dropped`; foreign text where the configuration names it.
         size: how large it is, in words; empty where it has no size.
         kind: where it was made.
-        outcome: what the gate decided.
-        reasons: why; empty for a pass.
-        warnings: what a pass warned of.
         value: the watched metric with the fault, None where it was not measured.
         drop: by how much that is worse than without; None likewise.
         harmed: the share of the questions whose readers get less than without, in the mode where that is largest.
@@ -76,7 +73,6 @@ class Watch(Struct, frozen=True, kw_only=True):
     """The metric that is watched, whose fall explains what was missed.
 
     Attributes:
-        metric: its name, a hit rate.
         value: its mean without any fault, in the mode where that is lowest.
         n: over how many questions.
         tolerance: the largest drop of it that is allowed; None where it is not gated.
@@ -95,23 +91,15 @@ class GateProof(Struct, frozen=True, kw_only=True):
     """What a proof says.
 
     Attributes:
-        suite: the suite.
-        run_id: the name of its directory.
-        started: when it began, ISO 8601.
-        version: raggate's.
         questions: how many are asked, in whichever modes.
-        modes: the modes that are asked.
         watch: the metric by which faults are measured.
         min_caught: the share of the harmful faults that must be caught.
         planned: how many runs without a fault were asked for.
         repeats: those that were made.
         harmless: the changes that harm nobody on average.
         alarm_limit: the share of them that are red at most, with 95% confidence.
-        trials: the faults that were tried.
-        untried: those that were not, and why.
         unasked: the notes that no question is about, as `vault/rel_path`, but for private ones.
         notes: how many notes there are, private ones left out.
-        duration_s: seconds, booting included.
         interrupted: whether a signal ended it before all was tried.
     """
 

@@ -14,7 +14,6 @@ class Revision(Struct, frozen=True, kw_only=True):
     """One version of the baseline file in git.
 
     Attributes:
-        commit: the full commit id.
         stamp: when it was authored, as ISO 8601 in UTC; empty when the commit says something impossible.
         subject: first line of the commit message: foreign text.
         path: the file's path, from the top of the repository.
@@ -34,8 +33,6 @@ class History(Struct, frozen=True, kw_only=True):
     """The versions of a baseline file, newest first.
 
     Attributes:
-        path: the file, relative to the configuration.
-        revisions: its versions.
         more: whether there are older ones beyond the limit.
         shallow: whether the clone is shallow, so that older commits are not there to be asked.
     """

@@ -105,7 +105,6 @@ class JudgeModel(Struct, frozen=True, kw_only=True):
         model: as the server knows it.
         build: the immutable version that the configuration states; empty where the name holds it, or none is known.
         endpoint: whose server it is on. It counts for the identity of a request, the address does not.
-        base_url: the address.
         answers_as: the name that the server tells in its replies where that is not `model`; empty where it is.
         key_variable: the environment variable that holds the key; empty for none.
         price: None where nobody pays by the token.
@@ -249,7 +248,6 @@ class Judgement(Struct, frozen=True, kw_only=True):
     """What one score of one answer came out as: a value, or the reason why there is none. Never both, never neither.
 
     Attributes:
-        score: such as `groundedness`.
         value: on the scale of the score; None where it was not judged.
         reason: why it was not; None where it was.
         detail: a sentence about the reason. Foreign text may stand in it, as in all texts below.
@@ -302,7 +300,6 @@ class Spending(Struct, frozen=True, kw_only=True):
         retries: how many of them repeated one that had failed.
         refused: how many were not made because of the budget.
         untold: calls whose tokens no server told, such as those that timed out. The most they can have taken counts.
-        tokens: read and written.
         usd: US dollars by the models' prices; None where one has no price, or did not tell its tokens.
     """
 
@@ -315,13 +312,7 @@ class Spending(Struct, frozen=True, kw_only=True):
 
 
 class Judging(Struct, frozen=True, kw_only=True):
-    """How the answers of a run were judged, beside the judgements themselves.
-
-    Attributes:
-        mode: where replies came from; see `judges.mode`.
-        spending: what was spent on them in this run.
-        recorded: how many replies are new.
-    """
+    """How the answers of a run were judged: what was spent on them in this run, and how many replies are new."""
 
     mode: JudgingMode
     spending: Spending
@@ -421,12 +412,9 @@ class CanaryAgreement(Struct, frozen=True, kw_only=True):
 
 
 class Canary(Struct, frozen=True, kw_only=True):
-    """The canary set and what came of it.
+    """The canary set, by the hash of its content, and what came of it.
 
-    Attributes:
-        hash: of the set's content.
-        scores: the agreement, by score.
-        replayed: whether all of it came from the cassette: it tells nothing of the server as it is today.
+    Where it is `replayed`, all came from the cassette: it tells nothing of the server as it is today.
     """
 
     hash: str

@@ -19,8 +19,6 @@ class MetricChange(Struct, frozen=True, kw_only=True):
     The two means may be of different questions, so neither is judged by the other where that can be helped.
 
     Attributes:
-        before: the mean in the present baseline.
-        after: the mean in the new one.
         change: what the metric is judged by: its values over the cases that both have, or, where those are too few to
             tell, the two means. Its `delta` is None where one side has no value.
         shared: whether `change` is over cases that both have.

@@ -33,8 +33,6 @@ class SmokeTest(Struct, frozen=True, kw_only=True):
     """What came of one question.
 
     Attributes:
-        case: the question.
-        result: the answer or the failure.
         fields: what the answer filled, in the order of raggate's own nouns.
         rank: where the first gold support stands; None when it is not in the list, or the case has no labels.
         unknown: what keeps the answer from being judged at all, a sentence each.

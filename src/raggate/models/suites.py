@@ -48,7 +48,6 @@ class SuiteOutcome(Struct, frozen=True, kw_only=True):
     Attributes:
         config: its configuration, as the step names it; a foreign text where a change brings it.
         suite: its name, or its configuration where that gives none.
-        code: its exit code.
         review: its verdict; None where there is none.
         failure: why there is none.
         directory: its run directory; None where nothing was started.

@@ -99,14 +99,12 @@ class CompositeTest(Struct, frozen=True, kw_only=True):
     """Whether the questions of a mode got worse: one paired test of their composite scores, from 0 to 1.
 
     Attributes:
-        mode: the mode.
         metrics: what a score is the mean of, where it applies.
         cases: how many questions have a score on both sides; `lost` of them got worse and `gained` better.
         units: how many of them are independent: questions of one group are one.
         before: the mean score in the baseline; `after` in the run.
         drop: the largest fall of the mean score or of one of the metrics, at least 0.
         p: one-sided, of "the questions did not get worse"; `adjusted` by Holm's method for the modes that are tested.
-        test: the name of the test, or that there was none.
         visible_drop: the smallest drop that is red four times out of five, as far as this run's own moves tell;
             `told_drop` the smallest that is red or a warning, and `visible_if_alike` the smallest that such a test
             sees if all units have equally many questions.
@@ -237,7 +235,6 @@ class Preview(Struct, frozen=True, kw_only=True):
         golden: how the change's golden set differs from the one that counted.
         weakened: the questions that would count for less, by what is done to them.
         vault: notes it adds, removes and changes, sorted. `unmarked`: private ones with text in public.
-        baseline: what it does to the baseline file.
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
             `lowered`: what that makes the gate weaker by for later changes. `outdated`: why no later run passes beside
             the baseline that the change leaves; empty where one can, or it leaves none.
