@@ -19,6 +19,7 @@ from raggate.models.publication import Links, Publication, Push
 from raggate.models.suites import SuiteOutcome, ranked, worst
 from raggate.reports import comment, suites as pages
 from raggate.reports.annotations import Annotation, annotations as annotated, for_log
+from raggate.reports.parts.document import utf8_bytes
 
 ISSUE_BYTES = 60_000
 """GitHub takes 65,535 characters."""
@@ -129,7 +130,9 @@ class StepReporter:
         """Render the step summary, in at most `limit` bytes of UTF-8."""
         if (alone := self._alone) is not None:
             return self._report(alone, limit=limit)
-        return self.clean(pages.render_summary(self.outcomes, self._publication(), self._links_of, limit=limit))
+        return self.clean(
+            pages.render(self.outcomes, self._publication(), self._links_of, size=utf8_bytes, limit=limit)
+        )
 
     def annotate(self, *, lenient: bool) -> list[str]:
         """Return the log commands for the annotations of the step, as many as the runner shows, the worst suite first.

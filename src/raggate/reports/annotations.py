@@ -70,16 +70,16 @@ def for_log(
 
 def _verdict(review: Review) -> Annotation:
     verdict = review.verdict
-    level: Level = "notice"
-    if not (review.context.first_run and greeted(review)):
-        level = "error" if verdict.outcome != "pass" else "warning" if verdict.warnings else "notice"
+    level: Level = "error" if verdict.outcome != "pass" else "warning"
+    if review.context.first_run and greeted(review):
+        level = "notice"
     return _annotation(level, f"raggate ({review.run.suite}): {verdict.outcome}", verdict.headline)
 
 
 def _finding(finding: Finding) -> Annotation:
     level: Level = "error" if finding.level == "error" else "warning"
-    examples = "; ".join(finding.examples)
-    return _annotation(level, f"Invariant {finding.invariant} {finding.state}", f"{finding.message} {examples}")
+    message = f"{finding.message} {'; '.join(finding.examples)}"
+    return _annotation(level, f"Invariant {finding.invariant} {finding.state}", message)
 
 
 def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) -> Annotation:

@@ -75,6 +75,7 @@ def _of_failure(failure: RunFailure, publication: Publication) -> list[Part]:
     steps = {**_NEXT, **_RELAYED} if failure.relayed else _NEXT
     step = _CLAIMED if failure.claimed else steps.get(failure.exit_code, _KILLED)
     target = publication.links.run if publication.links is not None else None
+    known = target or failure.run_id
     run = line(Span("Workflow run with the log", target=target)) if target else line(f"run {failure.run_id}")
     return [
         header.head(failure.label, failure.suite or "", lines),
@@ -84,9 +85,7 @@ def _of_failure(failure: RunFailure, publication: Publication) -> list[Part]:
         header.waivers(failure.waivers),
         header.log(failure.log),
         header.pushes(publication),
-        Part(
-            name="the workflow run", blocks=(Paragraph((run,), soft=True),) if target or failure.run_id else (), rank=2
-        ),
+        Part(name="the workflow run", blocks=(Paragraph((run,), soft=True),) if known else (), rank=2),
     ]
 
 

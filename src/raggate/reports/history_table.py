@@ -41,12 +41,11 @@ class Column(Struct, frozen=True, kw_only=True):
 def columns(history: History, wanted: Callable[[str], bool]) -> tuple[Column, ...]:
     """A column for every wanted metric that any version has a value of, mode by mode, in the registry's order."""
     modes: dict[str, dict[str, Direction]] = {}
-    for revision in history.revisions:
-        for mode, slices in revision.baseline.scorecard.slices.items() if revision.baseline else ():
-            for metric, value in slices.get(OVERALL, {}).items():
-                modes.setdefault(mode, {})
-                if value.n and wanted(metric):
-                    modes[mode].setdefault(metric, value.direction)
+    for baseline in (revision.baseline for revision in history.revisions if revision.baseline is not None):
+        for mode, slices in baseline.scorecard.slices.items():
+            own = {metric: value.direction for metric, value in slices.get(OVERALL, {}).items() if value.n}
+            known = modes.setdefault(mode, {})
+            modes[mode] = known | {metric: own[metric] for metric in own if wanted(metric) and metric not in known}
     return tuple(
         Column(mode=mode, metric=metric, direction=direction, several=len(modes) > 1)
         for mode, directions in modes.items()
@@ -71,17 +70,10 @@ def cases_of(revision: Revision) -> int | None:
 
 def marks(history: History, column: Column) -> dict[str, Mark]:
     """List, by commit, where a value got better or worse than in the last version that has it."""
-    result: dict[str, Mark] = {}
-    valued = [
-        (revision.commit, value.value)
-        for revision in history.revisions
-        if (value := value_of(revision, column)) is not None
-    ]
-    for (commit, now), (_, before) in pairwise(valued):
-        change = improvement(column.direction, before or 0.0, now or 0.0)
-        if abs(change) > EPSILON:
-            result[commit] = BETTER if change > 0 else WORSE
-    return result
+    values = [(revision.commit, value_of(revision, column)) for revision in history.revisions]
+    known = [(commit, value.value or 0.0) for commit, value in values if value is not None]
+    changes = {commit: improvement(column.direction, before, now) for (commit, now), (_, before) in pairwise(known)}
+    return {commit: BETTER if change > 0 else WORSE for commit, change in changes.items() if abs(change) > EPSILON}
 
 
 def other_questions(history: History) -> set[str]:
@@ -126,16 +118,13 @@ def _cell(revision: Revision, column: Column, marked: dict[str, Mark]) -> str:
 
 
 def _legend(history: History, changed: Collection[str]) -> list[str]:
-    lines = []
-    if len(history.revisions) > 1:
-        lines.append(f"{BETTER} better, {WORSE} worse than in the version before.")
-    if changed:
-        lines.append(f"{OTHER} Another golden set than in the version before: the two were not asked the same.")
-    if history.more:
-        lines.append("There are older versions: --limit shows more.")
-    if history.shallow:
-        lines.append("The clone is shallow: older versions are not in it, and the oldest one shown may be older still.")
-    return lines
+    lines = {
+        f"{BETTER} better, {WORSE} worse than in the version before.": len(history.revisions) > 1,
+        f"{OTHER} Another golden set than in the version before: the two were not asked the same.": changed,
+        "There are older versions: --limit shows more.": history.more,
+        "The clone is shallow: older versions are not in it.": history.shallow,
+    }
+    return [text for text, holds in lines.items() if holds]
 
 
 def _golden(revision: Revision) -> object:

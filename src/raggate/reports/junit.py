@@ -5,10 +5,9 @@ The elements and attributes are those of junit-10.xsd of Jenkins' xUnit plugin.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, islice
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Literal
 from xml.sax.saxutils import escape, quoteattr
 
@@ -29,7 +28,6 @@ Status = Literal["passed", "failed", "error", "skipped"]
 
 _NAME = 300
 _UNDECIDED = ("cannot tell", "interrupted", "partial")
-
 
 _TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
@@ -136,7 +134,7 @@ def render(ended: Ended) -> Iterator[str]:
     return _document(of_review(ended), ended.run.suite, ended.run.started.removesuffix("Z"))
 
 
-def of_review(review: Review) -> Sequence[Outcome]:
+def of_review(review: Review) -> list[Outcome]:
     """Return the verdict, or the reasons against it, and then every question: something fails just where no pass is."""
     return [*_verdict(review), *_questions(review)]
 
@@ -144,32 +142,22 @@ def of_review(review: Review) -> Sequence[Outcome]:
 def _document(outcomes: Sequence[Outcome], suite: str, started: str) -> Iterator[str]:
     stamp = f" timestamp={quoteattr(plain(started))}" if started else ""
     yield '<?xml version="1.0" encoding="UTF-8"?>\n'
-    yield f"<testsuites{_Totals(outcomes).attributes('raggate')}>\n"
-    left = iter(outcomes)
-    for group, members in groupby(outcomes, key=lambda outcome: outcome.group):
-        totals, name = _Totals(members), plain(f"raggate {suite}: {group}")
-        skipped = totals.count["skipped"]
-        yield f'  <testsuite{totals.attributes(name)} skipped="{skipped}"{stamp}>\n'
-        for outcome in islice(left, len(totals.seconds)):
+    yield f"<testsuites{_totals('raggate', outcomes)}>\n"
+    for group, of_group in groupby(outcomes, key=lambda outcome: outcome.group):
+        members = list(of_group)
+        skipped = sum(outcome.status == "skipped" for outcome in members)
+        yield f'  <testsuite{_totals(plain(f"raggate {suite}: {group}"), members)} skipped="{skipped}"{stamp}>\n'
+        for outcome in members:
             yield from (f"{line}\n" for line in _case(outcome, plain(f"raggate.{suite}.{group}")))
         yield "  </testsuite>\n"
     yield "</testsuites>\n"
 
 
-class _Totals:
-    """How many outcomes end how, and the seconds of each."""
-
-    def __init__(self, outcomes: Iterable[Outcome]) -> None:
-        self.count, self.seconds = Counter[str](), array("d")
-        for outcome in outcomes:
-            self.count[outcome.status] += 1
-            self.seconds.append(outcome.seconds)
-
-    def attributes(self, name: str) -> str:
-        """Return them as the attributes of an element of this name."""
-        failures, errors = self.count["failed"], self.count["error"]
-        numbers = f'tests="{len(self.seconds)}" failures="{failures}" errors="{errors}"'
-        return f' name={quoteattr(name)} {numbers} time="{fixed(sum(self.seconds), 3)}"'
+def _totals(name: str, outcomes: Sequence[Outcome]) -> str:
+    """Return as attributes how many outcomes end how, and how long they took."""
+    count = Counter(outcome.status for outcome in outcomes)
+    numbers = f'tests="{len(outcomes)}" failures="{count["failed"]}" errors="{count["error"]}"'
+    return f' name={quoteattr(name)} {numbers} time="{fixed(sum(outcome.seconds for outcome in outcomes), 3)}"'
 
 
 def _case(outcome: Outcome, class_name: str) -> Iterator[str]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from itertools import groupby
-from typing import NamedTuple
 
 from raggate.base.escape import log_line
 from raggate.base.numbers import counted, points
@@ -26,13 +25,6 @@ SHOWN = 10
 """Findings of one check that a terminal shows."""
 
 
-class Sentence(NamedTuple):
-    """One thing to say of a suite, and the check of `raggate lint` that says it; empty for what is a mere fact."""
-
-    text: str
-    check: str = ""
-
-
 def _outlook(outlook: Outlook, ignored: Collection[str] = ()) -> str:
     """Render it, one sentence a line; a line that asks for something to be done begins with "warning"."""
     asked = counted(outlook.questions, "question")
@@ -41,11 +33,12 @@ def _outlook(outlook: Outlook, ignored: Collection[str] = ()) -> str:
     lines = [f"suite {outlook.suite}: {asked}, gate.policy {outlook.policy}"]
     for text, check in _outlook_sentences(outlook):
         if check not in ignored:
-            lines.append(f"warning: {text}" if check and CHECKS[check].severity == "warning" else text)
+            lines.append(f"warning: {text}" if CHECKS[check].severity == "warning" else text)
     return "\n".join(log_line(line, limit=500) for line in lines) + "\n"
 
 
-def _outlook_sentences(outlook: Outlook) -> list[Sentence]:
+def _outlook_sentences(outlook: Outlook) -> list[tuple[str, str]]:
+    """Return what the suite can show, each with the check of `raggate lint` that says it."""
     several = len(outlook.modes) > 1
     return [sentence for mode in outlook.modes for sentence in _seen(mode, several=several)]
 
@@ -57,41 +50,31 @@ def enough_questions(mode: ModeOutlook) -> str:
     return f"{seen}, and {red} to see it red" if red else f"{seen}; no number shows it red under this policy"
 
 
-def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
+def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[tuple[str, str]]:
     where = f"mode {mode.mode}: " if several else ""
     units = f" in {counted(mode.units, 'group')}" if mode.units != mode.questions else ""
-    questions = f"with {counted(mode.questions, 'question')}{units}"
+    questions = f"{where}with {counted(mode.questions, 'question')}{units}"
     if mode.blind:
-        text = (
-            f"{where}{questions} no loss can be distinguished from chance, so only an exceeded tolerance shows a loss"
-        )
-        yield Sentence(text, "no-visible-loss")
+        blind = "no loss can be distinguished from chance, so only an exceeded tolerance shows a loss"
+        yield f"{questions} {blind}", "no-visible-loss"
     else:
-        text = (
-            f"{where}{questions} a drop of {points(mode.told_drop)} is seen 4 times in 5, as a warning or red, and one "
-            f"of {points(mode.visible_drop)} is red"
-        )
-        yield Sentence(text, "smallest-loss")
+        seen = f"a drop of {points(mode.told_drop)} is seen 4 times in 5, as a warning or red"
+        yield f"{questions} {seen}, and one of {points(mode.visible_drop)} is red", "smallest-loss"
     if mode.questions:
-        yield Sentence(f"{where}{enough_questions(mode)}", "smallest-loss")
+        yield f"{where}{enough_questions(mode)}", "smallest-loss"
     if mode.harmless_red:
         odds = f"1 of {round(1 / mode.harmless_red)} runs"
-        yield Sentence(
-            f"{where}{questions} a harmless change is red in {odds} under gate.policy threshold", "often-red"
-        )
+        yield f"{questions} a harmless change is red in {odds} under gate.policy threshold", "often-red"
     if mode.small:
         small = enumerated([f"{name} ({count})" for name, count in mode.small])
-        yield Sentence(
-            f"{where}of fewer questions than gate.min_cases, so a loss warns unless the metric's own test "
-            f"shows it, or no question is right any more: {small}",
-            "few-questions",
-        )
+        warns = "a loss warns unless the metric's own test shows it, or no question is right any more"
+        yield f"{where}of fewer questions than gate.min_cases, so {warns}: {small}", "few-questions"
 
 
 def all_findings(report: LintReport) -> tuple[LintFinding, ...]:
     """Return the findings with those on what the suite can show, which are about the configuration."""
     shown = _outlook_sentences(report.outlook) if report.outlook is not None else ()
-    own = [LintFinding(item.check, report.config, report.gate_line, "", item.text) for item in shown if item.check]
+    own = [LintFinding(check, report.config, report.gate_line, "", text) for text, check in shown]
     return in_order([item for item in (*report.findings, *own) if item.check not in report.ignored])
 
 

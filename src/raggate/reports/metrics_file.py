@@ -38,18 +38,15 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
     if operations is not None:
         value["operational_metrics"] = _calls(operations)
         value["repeated"] = _repeated(scorecard)
-        noise = Noise.of(scorecard.fingerprint)
-        if noise is not None:
+        if (noise := Noise.of(scorecard.fingerprint)) is not None:
             value["noise"] = noise.stored()
         times = operations.latency.items()
         steps = {step: {name: rounded(value, 1) for name, value in parts.items()} for step, parts in times}
         value["latency"] = {"total_s": rounded(run.duration_s, 3), **steps}
         value["indexing_coverage"] = operations.coverage
         value["coverage_by_document_type"] = operations.document_types
-        value["cost"] = {
-            kind: {name: rounded(amount, 6) for name, amount in amounts.items()}
-            for kind, amounts in operations.cost.items()
-        }
+        cost = operations.cost.items()
+        value["cost"] = {kind: {name: rounded(amount, 6) for name, amount in own.items()} for kind, own in cost}
     summary = JudgingSummary.of(scorecard.fingerprint)
     if summary is not None and (check := summary.spot_check) is not None:
         rate = rounded_or_none(check.disagreement_rate)
@@ -60,13 +57,8 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
 
 
 def _calls(operations: Operations) -> dict[str, Any]:
-    return {
-        "calls": operations.calls,
-        "failed": operations.failed,
-        "retries": operations.retries,
-        "failures": operations.failures,
-        **{name: rounded_or_none(rate.value) for name, rate in operations.rates.items()},
-    }
+    counts = {name: getattr(operations, name) for name in ("calls", "failed", "retries", "failures")}
+    return counts | {name: rounded_or_none(rate.value) for name, rate in operations.rates.items()}
 
 
 def _repeated(scorecard: Scorecard) -> dict[str, Any] | None:

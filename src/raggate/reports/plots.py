@@ -21,7 +21,6 @@ _EDGE = 7.0
 _LEAST_SPAN = 0.02
 """A line that hardly moves should look like one."""
 
-
 CHANGE_WIDTH = 150.0
 """Width of the plot of a change; no change stands in its middle."""
 
@@ -60,15 +59,9 @@ def trend_of(mode: str, metric: str, points: Sequence[TrendPoint], *, newest: Tr
         return None
     ends = min(values), max(values)
     dots = tuple(_dot(place, measured, ends, newest, metric) for place in range(len(measured)))
-    return Trend(
-        metric=metric,
-        mode=mode,
-        newest=figures.amount(metric, newest.values.get(mode, {}).get(metric)),
-        low=figures.amount(metric, ends[0]),
-        high=figures.amount(metric, ends[1]),
-        dots=dots,
-        lines=tuple(_lines([(point, dot) for (point, _), dot in zip(measured, dots, strict=True)])),
-    )
+    now, low, high = (figures.amount(metric, value) for value in (newest.values.get(mode, {}).get(metric), *ends))
+    lines = tuple(_lines([(point, dot) for (point, _), dot in zip(measured, dots, strict=True)]))
+    return Trend(metric=metric, mode=mode, newest=now, low=low, high=high, dots=dots, lines=lines)
 
 
 def _lines(drawn: Sequence[tuple[TrendPoint, Dot]]) -> Iterator[str]:
@@ -94,12 +87,12 @@ def _dot(
     asked = "" if point.questions == newest.questions else "other questions"
     asked = asked if point.questions else "nobody knows over which questions"
     name = "this run" if this else f"{point.kind} {point.name}"
-    words = [point.stamp[:16].replace("T", " "), name, figures.amount(metric, value)]
+    words = (point.stamp[:16].replace("T", " "), name, figures.amount(metric, value), asked)
     return Dot(
         x=rounded(_EDGE + (WIDTH - 2 * _EDGE) * place / (len(points) - 1), 1),
         y=rounded(HEIGHT / 2 - (HEIGHT / 2 - _EDGE) * (value - middle) / half, 1),
         kind="now" if this else point.kind,
-        words=" · ".join([*words, *filter(None, [asked])]),
+        words=" · ".join(filter(None, words)),
         other=bool(asked),
     )
 
@@ -132,8 +125,7 @@ def _change_plot(row: GatedMetric, reach: float) -> ChangePlot:
         share = oriented(delta.current.direction, change) / reach
         return rounded(CHANGE_WIDTH / 2 * (1 + share * 0.96), 1)
 
-    ends = None if delta.interval is None else sorted(map(place, delta.interval))
+    low, high = sorted(map(place, delta.interval or (0.0, 0.0)))
     limit = None if row.allowed is None else rounded(CHANGE_WIDTH / 2 * (1 - row.allowed / reach * 0.96), 1)
-    return ChangePlot(
-        change=place(delta.delta or 0.0), interval=None if ends is None else (ends[0], ends[1]), allowed=limit
-    )
+    interval = None if delta.interval is None else (low, high)
+    return ChangePlot(change=place(delta.delta or 0.0), interval=interval, allowed=limit)

@@ -52,7 +52,6 @@ _CHECKS = (
     "give that workflow the token of a GitHub App: its pull requests start checks like yours",
 )
 
-
 SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""
 _KINDS = {

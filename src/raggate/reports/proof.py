@@ -23,7 +23,6 @@ SHOWN_ALARMS = 10
 TERMINAL_NOTES = 10
 _STYLES = {"holds": "bold green", "does not hold": "bold red"}
 
-
 EXIT_CODES = {
     "holds": ExitCode.PASS,
     "does not hold": ExitCode.REGRESSION,
@@ -31,12 +30,7 @@ EXIT_CODES = {
     "interrupted": ExitCode.INTERRUPTED,
 }
 SHOWN_REASONS = 2
-_OUTCOMES = {
-    "holds": "holds",
-    "does not hold": "does not hold",
-    "cannot tell": "says nothing",
-    "interrupted": "was interrupted",
-}
+_OUTCOMES = {"cannot tell": "says nothing", "interrupted": "was interrupted"}
 SHOWN_NOTES = 100
 SCHEMA = "raggate/proof/1"
 
@@ -48,8 +42,9 @@ def render_terminal(proof: GateProof, *, width: int, color: bool) -> str:
         screen.part(part, most=TERMINAL_NOTES, elsewhere="proof.md")
     screen.line()
     screen.line(headline(proof), limit=600)
-    code = int(EXIT_CODES[proof.outcome])
-    screen.line(f"proof: {proof.outcome} (exit {code})", style=_STYLES.get(proof.outcome, "bold yellow"))
+    screen.line(
+        f"proof: {proof.outcome} (exit {EXIT_CODES[proof.outcome]:d})", style=_STYLES.get(proof.outcome, "bold yellow")
+    )
     return screen.text()
 
 
@@ -167,19 +162,15 @@ def headline(proof: GateProof) -> str:
         (1 - len(proof.false_alarms) / max(1, len(proof.repeats)), repeated(proof)),
     ]
     told = "; ".join(clause for _, clause in sorted(figures, key=lambda figure: figure[0]))
-    return f"The proof {_OUTCOMES[proof.outcome]}: {told}."
+    return f"The proof {_OUTCOMES.get(proof.outcome, proof.outcome)}: {told}."
 
 
 def render(proof: GateProof) -> str:
     """Render the page. Pure."""
     made = f"raggate {proof.version}, run {proof.run_id}, {setting(proof.duration_s)} s."
+    first = (Paragraph((line(bold(headline(proof), 600)),)),)
     parts = [
-        Part(
-            name="headline",
-            title="What the gate catches",
-            blocks=(Paragraph((line(bold(headline(proof), 600)),)),),
-            level=1,
-        ),
+        Part(name="headline", title="What the gate catches", blocks=first, level=1),
         *_parts(proof),
         Part(name="run", blocks=(Paragraph((line(made),)),)),
     ]
@@ -198,6 +189,7 @@ def _visible(proof: GateProof) -> str:
 
 def _faults(proof: GateProof) -> Table:
     metric = figures.title(proof.watch.metric)
+    head = ("fault", "size", "readers lose", metric, "answers changed", "the gate")
     rows = [
         (
             f"{_mark(trial)} {trial.name}",
@@ -209,12 +201,7 @@ def _faults(proof: GateProof) -> Table:
         )
         for trial in proof.trials
     ]
-    return Table(
-        ("fault", "size", "readers lose", metric, "answers changed", "the gate"),
-        rows,
-        ("readers lose", metric, "answers changed"),
-        whole=True,
-    )
+    return Table(head, rows, head[2:5], whole=True)
 
 
 def _mark(trial: Trial) -> str:

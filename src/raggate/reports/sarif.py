@@ -26,7 +26,6 @@ SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sar
 VERSION = "2.1.0"
 MESSAGE_CHARACTERS = 1000
 
-
 RULES = {
     "broke": ("question-broke", "A question that was found before is not found any more"),
     "fell": ("question-fell", "A question is found, but further down than before"),

@@ -21,7 +21,6 @@ from raggate.reports.parts.document import (
     bold,
     line,
     page,
-    utf8_bytes,
     utf16_units,
     with_folds,
 )
@@ -55,18 +54,6 @@ def overall(outcomes: Sequence[SuiteOutcome]) -> str:
     return ranked(outcomes)[0].verdict
 
 
-def render(
-    outcomes: Sequence[SuiteOutcome], publication: Publication, links_of: LinksOf, *, limit: int = COMMENT_LIMIT
-) -> str:
-    """Render the comment about all suites of a step. A line for each is always kept; what is cut is named."""
-    return _page(outcomes, publication, links_of, utf16_units, limit)
-
-
-def render_summary(outcomes: Sequence[SuiteOutcome], publication: Publication, links_of: LinksOf, *, limit: int) -> str:
-    """Render the step summary about all suites of a step, in at most `limit` bytes of UTF-8; see `render`."""
-    return _page(outcomes, publication, links_of, utf8_bytes, limit)
-
-
 def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, sticky: str, rerun: bool) -> str:
     """Render the short comment that is posted anew when a step that passed does so no more."""
     lost = [outcome for outcome in ranked(outcomes) if outcome.verdict not in {"pass", NOT_RUN}]
@@ -81,14 +68,18 @@ def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, 
     return comment.paragraphs(head, "\n".join([*named, *more]), everything)
 
 
-def _page(
+def render(
     outcomes: Sequence[SuiteOutcome],
     publication: Publication,
     links_of: LinksOf,
-    size: Callable[[str], int],
-    limit: int,
+    *,
+    size: Callable[[str], int] = utf16_units,
+    limit: int = COMMENT_LIMIT,
 ) -> str:
-    """Write a line for each suite, worst first, and below that what each has to say, as far as there is room."""
+    """Render the comment or step summary about all suites of a step, in at most `limit` as `size` measures.
+
+    A line for each, worst first, is always kept. Below that stands what each has to say, as far as there is room.
+    """
     ordered = ranked(outcomes)
     lines = [line(bold(f"{summed(ordered)}.")), line("Each has its own verdict, and the worst is that of the step.")]
     rows = [

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
-from msgspec.structs import replace
-
 from raggate.base import unicode
 from raggate.base.escape import log_line
 from raggate.models.verdict import GatedMetric, Review
@@ -33,7 +31,6 @@ Row = tuple[Sequence[str], str | None]
 
 _CODES = {"bold": "1", "italic": "3", "red": "31", "green": "32", "yellow": "33"}
 _NARROWEST = 4  # of a column whose words are broken
-
 
 SHOWN = 12
 """Items of a list, and rows of a table."""
@@ -93,7 +90,9 @@ class Screen:
     def part(self, part: Part, *, most: int = SHOWN, elsewhere: str = "summary.md") -> None:
         """Print a part of a report, with so many items of each list; the others are `elsewhere`."""
         if part.blocks:
-            self.title(part.title) if part.title else self.line()
+            self.line()
+            if part.title:
+                self.line(part.title, style="bold", limit=300)
             for block in part.blocks:
                 left = self._block(block, most)
                 if left > 0:
@@ -105,7 +104,9 @@ class Screen:
             self.command(block.text)
         elif isinstance(block, Table):
             shown = len(block.rows) if block.whole else most
-            self.set_table(replace(block, rows=block.rows[:shown]))
+            rows = [([_cell(cell) for cell in row], _style(row)) for row in block.rows[:shown]]
+            words = [name for name in block.head if name not in block.numbers]
+            self.table(block.head, rows, names=("questions",), words=words)
             return len(block.rows) - shown
         elif isinstance(block, Bullets):
             for first, *more in block.items[:most]:
@@ -117,17 +118,6 @@ class Screen:
             for own in block.lines:
                 self.line(_text(own), first="  ", limit=600)
         return 0
-
-    def set_table(self, table: Table) -> None:
-        """Print a table, in which only names and words are broken."""
-        rows = [([_cell(cell) for cell in row], _style(row)) for row in table.rows]
-        words = [name for name in table.head if name not in table.numbers]
-        self.table(table.head, rows, names=("questions",), words=words)
-
-    def title(self, foreign: str) -> None:
-        """Print the title of a part, below an empty line."""
-        self.line()
-        self.line(foreign, style="bold", limit=300)
 
     def table(
         self, head: Sequence[str], rows: Sequence[Row], *, names: Collection[str] = (), words: Collection[str] = ()
@@ -202,7 +192,7 @@ def render(review: Review, *, width: int, color: bool, wrap: bool = False) -> st
     if formatting.undecided(review):
         screen.part(questions.what_broke(review))
         screen.line()
-        screen.line(formatting.left_out(review))
+        screen.line(formatting.LEFT_OUT)
     else:
         _metrics(review, screen)
         if any(formatting.slice_rows(review.verdict.rows)):
@@ -238,8 +228,8 @@ def _metrics(review: Review, screen: Screen) -> None:
     several = review.scorecard.several_modes
     rows = [row for row in formatting.main_rows(review.verdict.rows) if row.status != "same"]
     if rows:
-        screen.line()
-        screen.set_table(metric_tables.metric_table(rows, _columns(rows, screen.width), several=several))
+        table = metric_tables.metric_table(rows, _columns(rows, screen.width), several=several)
+        screen.part(Part(name="", blocks=(table,)), most=len(rows))
     elif not review.verdict.rows and reasons.greeted(review):
         screen.part(metric_tables.measured(review), most=100)
     calm = [row for row in formatting.main_rows(review.verdict.rows) if row.status == "same"]
@@ -263,13 +253,15 @@ def _questions(review: Review, screen: Screen) -> None:
     broke, fixed = review.comparison.broke, review.comparison.fixed
     red = [flip for flip in review.fallen if review.verdict.is_red(flip)]
     screen.part(Part(name="", title="Changed as a whole", blocks=document.bulleted(reasons.changes(review))))
-    for title, flips in ((formatting.broke_title(broke), broke), (formatting.fallen_title(review.fallen), red)):
+    for title, flips in ((formatting.title("broke", broke), broke), (formatting.fallen_title(review.fallen), red)):
         if flips:
             blocks = questions.by_cause(flips, lambda flip: questions.item(flip, review), SHOWN_QUESTIONS)
             screen.part(Part(name="", title=title, blocks=blocks), most=SHOWN_QUESTIONS)
     if fixed:
         screen.line()
-        screen.line(f"{formatting.fixed_title(fixed)}: {sections.named([flip.case_id for flip in fixed], SHOWN)}")
+        screen.line(
+            f"{formatting.title('were fixed', fixed)}: {sections.named([flip.case_id for flip in fixed], SHOWN)}"
+        )
 
 
 def _last(review: Review, screen: Screen) -> None:

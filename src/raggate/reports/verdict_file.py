@@ -24,27 +24,15 @@ if TYPE_CHECKING:
 
 SCHEMA = "raggate/verdict/1"
 
-
 _OPTIONAL = frozenset(("trace_id", "values"))
 """Keys of a question that are there where they say something."""
 
 _NO_VALUE = ("diagnosis", "baseline", "against", "repeated", "preview", "recheck")
 _NO_ITEMS = (
-    "warnings",
-    "metrics",
-    "flips",
-    "fallen",
-    "misses",
-    "reach",
-    "invariants",
-    "vault_changes",
-    "config_changes",
-    "dependencies",
-    "not_used",
-    "tests",
+    *("warnings", "metrics", "flips", "fallen", "misses", "reach", "invariants", "vault_changes", "config_changes"),
+    *("dependencies", "not_used", "tests", "promotion_needs_permission"),
 )
 """Keys of verdict.json that a run without a verdict has nothing for."""
-
 
 _PREVIEWED = (
     *("settings", "loosened", "remeasured", "lowered", "outdated"),
@@ -72,8 +60,8 @@ def _review(review: Review) -> dict[str, Any]:
         **({"partial": partial} if partial else {}),
         "exit_code": verdict.exit_code,
         "headline": _line(verdict.headline),
-        "reasons": [_clause(reason) for reason in formatting.deciding(review)],
-        "warnings": [_clause(reason) for reason in formatting.warnings(review)],
+        "reasons": [as_dict(_reason(reason)) for reason in formatting.deciding(review)],
+        "warnings": [as_dict(_reason(reason)) for reason in formatting.warnings(review)],
         "baseline": None if baseline is None else {"source": baseline.source, "run_id": baseline.scorecard.run_id},
         "against": review.run.provenance.against,
         "compared": comparison.compared,
@@ -120,7 +108,6 @@ def _failure(failure: RunFailure) -> dict[str, Any]:
         "first_run": False,
         **dict.fromkeys(_NO_VALUE, None),
         **dict.fromkeys(_NO_ITEMS, ()),
-        "promotion_needs_permission": (),
         "hint": plain(failure.hint, limit=1000, middle=True),
         "log": [plain(line) for line in failure.log],
     }
@@ -128,10 +115,6 @@ def _failure(failure: RunFailure) -> dict[str, Any]:
 
 def _line(text: str) -> str:
     return plain(text, limit=1500, middle=True)
-
-
-def _clause(reason: Reason) -> dict[str, str]:
-    return {"code": reason.code, "message": _line(reason.message)}
 
 
 def _lines(value: Any) -> Any:

@@ -37,7 +37,6 @@ _FORGE = re.compile(
 )
 """A directory of a repository at a commit: no name in it begins with a dot, so that none leads up."""
 
-
 MOST_LISTED = 10_000
 """Answers that a page lists in full."""
 LISTED_OF_MORE = 2_000
@@ -250,16 +249,7 @@ def _kind(item: LabelledResult, flip: Flip | None, before: CaseScore | None, sid
 
 def details(review: Review, sides: Sides, passages: Passages, metrics: Sequence[str]) -> list[object]:
     """Return for each row, in the same order, what is shown when it is opened."""
-    return [
-        written({**_detail(item, sides, passages, metrics), **_trace(item.result.trace_id)})
-        for item in sides.items(review)
-    ]
-
-
-def _trace(trace_id: str | None) -> dict[str, object]:
-    if not trace_id:
-        return {}
-    return {"trace": plain(trace_id)}
+    return [written(_detail(item, sides, passages, metrics)) for item in sides.items(review)]
 
 
 def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Sequence[str]) -> dict[str, object]:
@@ -275,6 +265,7 @@ def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Seq
         "ms": round(item.result.elapsed_ms),
     }
     texts = {"why": flip.why, "instead": reasons.instead(flip)} if flip else {}
+    texts["trace"] = item.result.trace_id or ""
     detail |= {name: plain(text, limit=600, middle=True) for name, text in texts.items() if text}
     return {**detail, **_answer(item)}
 

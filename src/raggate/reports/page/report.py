@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 Tone = Literal["bad", "warn", "good", "soft", ""]
 """What a value comes to, as the class of an element; words or signs beside it say the same."""
 
-
 MOST = 60
 """Slices of a mode that are shown."""
 MOST_QUESTIONS = 200
@@ -172,7 +171,7 @@ def _values(review: Review) -> dict[str, object]:
         "first": advice.first_red(review) if verdict.outcome in advice.RED else None,
         "ids": frozenset(result.case.id for result in review.run.results),
         "notes": notes(review),
-        "left_out": formatting.left_out(review),
+        "left_out": formatting.LEFT_OUT if formatting.undecided(review) else "",
         "deciding": deciding(review),
         "others": others(review),
         "measured": [] if verdict.rows else metric_tables.measured_rows(review.scorecard),
@@ -258,10 +257,10 @@ def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
     # of an undecided run the answers alone count, as in the comment
     fallen, unfound = ((), ()) if formatting.undecided(review) else (review.fallen, review.misses)
     titles = (
-        (formatting.broke_title(broke), broke),
+        (formatting.title("broke", broke), broke),
         (formatting.fallen_title(fallen), fallen),
         (questions.misses_title(review), unfound),
-        (formatting.fixed_title(fixed), fixed),
+        (formatting.title("were fixed", fixed), fixed),
     )
     yield from ((title, flips) for title, flips in titles if flips)
 

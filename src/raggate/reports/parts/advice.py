@@ -44,7 +44,6 @@ _BY_CODE = {
 
 _NO_VERDICT = "correct what is named above, then run the job again. The check stays red until then."
 
-
 LOOK_FIRST = "Look at the numbers and at the questions that were not found. Later changes are compared with them."
 MATCH_FIRST = (
     "Make the API and the golden set name notes and headings in the same way. Until then nothing can be scored, and "

@@ -19,10 +19,8 @@ from raggate.scoring.figures import title
 
 def sentence(scorecard: Scorecard) -> str:
     """Which share of the passages at each cut-off is unjudged; nothing where all are judged or none came back."""
-    parts = [part for mode in scorecard.slices if (part := _of_mode(scorecard, mode))]
-    if not parts:
-        return ""
-    return f"{'; '.join(parts)}: passages without a label count as misses."
+    parts = "; ".join(filter(None, (_of_mode(scorecard, mode) for mode in scorecard.slices)))
+    return f"{parts}: passages without a label count as misses." if parts else ""
 
 
 def _of_mode(scorecard: Scorecard, mode: str) -> str:
@@ -45,12 +43,12 @@ def sentences(review: Review) -> list[str]:
     evidence, baseline = review.verdict.evidence, review.comparison.baseline
     if evidence is None or baseline is None or review.comparison.incomparable:
         return []
-    if not evidence.tests and not baseline.paired:
-        return ["The baseline has no individual questions to compare, so tolerances alone decide."]
-    if not evidence.tests:
-        no_test = "No metric of gate.composite, waived ones aside, applies to a question that is the same on both sides"
-        return [f"{no_test}, so tolerances alone decide."]
-    return [*_moves(evidence), _resolution(evidence)]
+    if evidence.tests:
+        return [*_moves(evidence), _resolution(evidence)]
+    why = "The baseline has no individual questions to compare"
+    if baseline.paired:
+        why = "No metric of gate.composite, waived ones aside, applies to a question that is the same on both sides"
+    return [f"{why}, so tolerances alone decide."]
 
 
 def _moves(evidence: CompositeEvidence) -> Iterator[str]:

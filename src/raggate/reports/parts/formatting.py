@@ -15,6 +15,7 @@ from raggate.models.verdict import GatedMetric, Reason, Review, of_parts
 from raggate.scoring import score
 from raggate.scoring.repeats import Repeated
 
+LEFT_OUT = "What was compared decides nothing here, and is in verdict.json."
 BAD = frozenset(("worse", "below floor", "vanished"))
 """Statuses of rows that make a verdict red."""
 
@@ -40,16 +41,15 @@ def breaks_alone(review: Review) -> bool:
 
 def undecided(review: Review) -> bool:
     """Return whether there is no verdict though values were compared: they say nothing of the change then."""
-    verdict = review.verdict
     # a measured change can still break the gate once merged
-    measured = breaks_alone(review)
-    return verdict.outcome in {"cannot tell", "interrupted"} and bool(verdict.rows) and not measured
+    without = review.verdict.outcome in {"cannot tell", "interrupted"} and not breaks_alone(review)
+    return without and bool(review.verdict.rows)
 
 
 def deciding(review: Review) -> list[Reason]:
     """Return the reasons of a verdict; where there is none, those for that, without what seemed to be worse."""
-    reasons = review.verdict.reasons
-    return [reason for reason in reasons if not (undecided(review) and reason.code in QUALITY)]
+    left = QUALITY if undecided(review) else ()
+    return [reason for reason in review.verdict.reasons if reason.code not in left]
 
 
 def warnings(review: Review) -> list[Reason]:
@@ -58,13 +58,6 @@ def warnings(review: Review) -> list[Reason]:
     # why there is no verdict says how many calls failed, and what to do next says how that is mended
     left |= {"failed-calls" for reason in review.verdict.reasons if reason.code == "too-many-errors"}
     return [reason for reason in review.verdict.warnings if not (undecided(review) and reason.code in left)]
-
-
-def left_out(review: Review) -> str:
-    """Return where the comparison of a run without a verdict is; empty for one with a verdict."""
-    if not undecided(review):
-        return ""
-    return "What was compared decides nothing here, and is in verdict.json."
 
 
 def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
@@ -159,20 +152,13 @@ def how_many(flips: Sequence[Flip]) -> str:
 
 def broke(review: Review) -> list[Flip]:
     """Return the questions that broke. If nothing is decided, a call that failed says nothing of its question."""
-    flips = review.comparison.broke
-    return [
-        flip for flip in flips if not (undecided(review) and flip.cause is not None and flip.cause.code == "api-error")
-    ]
+    unasked = "api-error" if undecided(review) else None
+    return [flip for flip in review.comparison.broke if flip.cause is None or flip.cause.code != unasked]
 
 
-def broke_title(flips: Sequence[Flip]) -> str:
-    """Name questions that broke."""
-    return f"Questions that broke ({how_many(flips)})"
-
-
-def fixed_title(flips: Sequence[Flip]) -> str:
-    """Name questions that were fixed."""
-    return f"Questions that were fixed ({how_many(flips)})"
+def title(what: str, flips: Sequence[Flip]) -> str:
+    """Name questions by what happened to them, with their number."""
+    return f"Questions that {what} ({how_many(flips)})"
 
 
 def fallen_title(flips: Sequence[Flip]) -> str:
@@ -181,10 +167,10 @@ def fallen_title(flips: Sequence[Flip]) -> str:
     if all(missed):
         # of a question that is new, or asks something else now, nothing is known of before
         before = all(flip.since == "same" for flip in flips)
-        return f"Questions that must pass and {'failed before too' if before else 'do not'} ({how_many(flips)})"
+        return title(f"must pass and {'failed before too' if before else 'do not'}", flips)
     new = [flip.since == "added" for flip in flips if flip.kind != "missed"]
     kinds = {"must pass": any(missed), "got worse without breaking": not all(new), "are new and below usual": any(new)}
-    return f"Questions that {', or '.join(kind for kind, some in kinds.items() if some)} ({how_many(flips)})"
+    return title(", or ".join(kind for kind, some in kinds.items() if some), flips)
 
 
 def about(run: Run) -> dict[str, str]:

@@ -60,7 +60,7 @@ _RELAYED = (
     "Measured by an untrusted run, and judged here by this repository's own files. Do not rely on the report and the "
     "verdict.json of that run."
 )
-_WAIVED = ("expired", "active", "unused")
+_WAIVED = {"expired": "⛔ expired", "active": "active", "unused": "⚠️ unused"}
 _SOON_DAYS = 14
 
 
@@ -73,9 +73,8 @@ def head(verdict: str, suite: str, lines: Sequence[Line], *, heading: str = "") 
     """Return heading and alert; `heading` is shown in place of the verdict's name."""
     of_suite = f" (suite {suite})" if suite else ""
     title = f"{sign(verdict)} raggate: {heading or verdict}{of_suite}"
-    return Part(
-        name="verdict", title=title, blocks=(Alert(_ALERTS.get(verdict, "WARNING"), tuple(lines)),), rank=KEPT, level=2
-    )
+    alert = Alert(_ALERTS.get(verdict, "WARNING"), tuple(lines))
+    return Part(name="verdict", title=title, blocks=(alert,), rank=KEPT, level=2)
 
 
 def opening(review: Review) -> Part:
@@ -101,10 +100,8 @@ def introduction(review: Review) -> tuple[str, ...]:
     if not reasons.greeted(review) or not review.context.first_run:
         return ()
     brings = review.context.brings
-    compared = (
-        f"It brings a baseline. Compared with that, this run is: {brings}." if brings else "It brings no baseline."
-    )
-    return "This pull request introduces raggate.", compared
+    compared = f"a baseline. Compared with that, this run is: {brings}." if brings else "no baseline."
+    return "This pull request introduces raggate.", f"It brings {compared}"
 
 
 def heading(review: Review) -> str:
@@ -156,11 +153,9 @@ def number_lines(review: Review) -> list[str]:
     several = review.scorecard.several_modes
     texts = [(mode, [*_figures(review, mode)]) for mode in [*review.scorecard.slices][:MODES]]
     rows = [f"{f'{mode}: ' if several else ''}{' · '.join(parts)}" for mode, parts in texts if parts]
-    if not rows:
-        return []
     left = len(review.scorecard.slices) - MODES
     more = f", {counted(left, 'more mode')}" if left > 0 else ""
-    return [*rows[:-1], f"{rows[-1]} · {_questions(review)}{more}"]
+    return [*rows[:-1], *(f"{row} · {_questions(review)}{more}" for row in rows[-1:])]
 
 
 def _figures(review: Review, mode: str) -> Iterator[str]:
@@ -199,14 +194,9 @@ def _questions(review: Review) -> str:
     paired = review.comparison.baseline is not None and review.comparison.baseline.paired
     part = f", {compared} compared" if paired and compared < asked else ""
     # means are of the others, which a reader who divides by all of them would not get
-    waived = _left_out(review) if paired else 0
+    names = {waiver.case for waiver in review.verdict.waivers if waiver.state != "expired" and paired}
+    waived = len({case.case_id for case in review.scorecard.cases if case.case_id in names}) if names else 0
     return f"{counted(asked, 'question')}{part}{f', {waived} waived' if waived else ''}"
-
-
-def _left_out(review: Review) -> int:
-    """Count the questions that are left out of the means as they are waived, also where they did not get worse."""
-    names = {waiver.case for waiver in review.verdict.waivers if waiver.state != "expired"}
-    return len({case.case_id for case in review.scorecard.cases if case.case_id in names}) if names else 0
 
 
 def notes(publication: Publication) -> Part:
@@ -246,14 +236,10 @@ def warnings(review: Review) -> Part:
 
 def waivers(waived: Sequence[WaiverStatus]) -> Part:
     """Fold the waivers: what each excuses, for whom, why and until when; those that have expired first."""
-    ordered = sorted(waived, key=lambda waiver: (_WAIVED.index(waiver.state), waiver.expires))
-    return Part(
-        name="waivers",
-        title=f"Waivers ({len(ordered)})",
-        blocks=bulleted([*map(_waiver, ordered)]),
-        folded=not any(waiver.state == "expired" for waiver in ordered),
-        rank=2,
-    )
+    ordered = sorted(waived, key=lambda waiver: ([*_WAIVED].index(waiver.state), waiver.expires))
+    blocks = bulleted([*map(_waiver, ordered)])
+    expired = any(waiver.state == "expired" for waiver in ordered)
+    return Part(name="waivers", title=f"Waivers ({len(ordered)})", blocks=blocks, folded=not expired, rank=2)
 
 
 def _waiver(waiver: WaiverStatus) -> str:
@@ -261,8 +247,7 @@ def _waiver(waiver: WaiverStatus) -> str:
     mode = f" ({waiver.mode})" if waiver.mode else ""
     left = waiver.days_left
     soon = f", {counted(left, 'day')} left" if left is not None and 0 <= left <= _SOON_DAYS else ""
-    state = {"expired": "⛔ expired", "active": "active", "unused": "⚠️ unused"}[waiver.state]
-    return f"{state}: {subject}{mode}: {waiver.reason} ({waiver.owner}, until {waiver.expires}{soon})"
+    return f"{_WAIVED[waiver.state]}: {subject}{mode}: {waiver.reason} ({waiver.owner}, until {waiver.expires}{soon})"
 
 
 def log(lines: Sequence[str], *, place: str = "") -> Part:

@@ -13,7 +13,6 @@ from raggate.models.verdict import SourceLine
 LONGEST_TARGET = 1500
 """A link to a longer address is left out; its text stays."""
 
-
 _SENTENCE = 600  # characters of one
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 _TARGET = re.compile(r"[A-Za-z0-9:/?#=&%._~+-]+")

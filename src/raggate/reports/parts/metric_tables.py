@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 
 from raggate.base.numbers import counted
@@ -48,15 +49,12 @@ def others(review: Review) -> Part:
         (same, "metric", "unchanged"),
         (ungated, "ungated metric", "moved"),
     )
-    titles = [f"{counted_metrics(map(_place, group), noun)} {what}" for group, noun, what in counts if group]
+    titles = []
+    for group, noun, what in counts:
+        places = [(row.delta.metric, row.delta.mode, row.delta.slice) for row in group]
+        titles += [f"{counted_metrics(places, noun)} {what}"] if places else []
     blocks = (metric_table([*moved, *same, *ungated], EVERYTHING, several=several),) if titles else ()
-    return Part(
-        name="other metrics",
-        title=" · ".join(titles),
-        blocks=blocks,
-        folded=True,
-        rank=8,
-    )
+    return Part(name="other metrics", title=" · ".join(titles), blocks=blocks, folded=True, rank=8)
 
 
 def metric_table(rows: Sequence[GatedMetric], columns: Sequence[str], *, several: bool) -> Table:
@@ -84,10 +82,6 @@ def _cells(row: GatedMetric, columns: Sequence[str], *, several: bool) -> tuple[
     return tuple(cells[name] for name in columns)
 
 
-def _place(row: GatedMetric) -> tuple[str, str, str]:
-    return row.delta.metric, row.delta.mode, row.delta.slice
-
-
 def measured(review: Review) -> Part:
     """Return what was measured where nothing is compared: folded, but on a first run."""
     rows = [] if review.verdict.rows else measured_rows(review.scorecard)
@@ -111,37 +105,21 @@ def slices(review: Review) -> Part:
     # under `gate.slices: fail` they are among the causes
     causes = {(reason.mode, reason.slice) for reason in review.verdict.reasons}
     decides = any((row.delta.mode, row.delta.slice) in causes for row in worse)
-    return Part(
-        name="slices",
-        title=" · ".join(
-            f"{count_slices(group)} got {what}" for group, what in ((worse, "worse"), (better, "better")) if group
-        ),
-        blocks=(slice_table([*worse, *better], several=review.scorecard.several_modes),) if worse or better else (),
-        folded=not decides,
-        rank=3 if decides else 6,
-    )
-
-
-def count_slices(rows: Sequence[GatedMetric]) -> str:
-    """Count the slices of some rows."""
-    return counted(len({(row.delta.mode, row.delta.slice) for row in rows}), "slice")
-
-
-def slice_table(rows: Sequence[GatedMetric], *, several: bool) -> Table:
-    """Return a row for each slice."""
     groups: dict[tuple[str, str, str], list[GatedMetric]] = {}
-    for row in rows:
+    for row in (*worse, *better):
         groups.setdefault((row.delta.mode, row.delta.slice, row.status), []).append(row)
-    cells = [_slice(group, several=several) for group in groups.values()]
-    return Table(("slice", *DECIDING), cells, NUMBERS)
+    cells = [_slice(group, several=review.scorecard.several_modes) for group in groups.values()]
+    count = Counter(status for _, _, status in groups)
+    title = " · ".join(f"{counted(number, 'slice')} got {status}" for status, number in count.items())
+    blocks = (Table(("slice", *DECIDING), cells, NUMBERS),) if cells else ()
+    return Part(name="slices", title=title, blocks=blocks, folded=not decides, rank=3 if decides else 6)
 
 
 def _slice(rows: Sequence[GatedMetric], *, several: bool) -> tuple[str, ...]:
     delta = rows[0].delta
     more = f", +{counted(len(rows) - 1, 'metric')}" if len(rows) > 1 else ""
-    name = _named(delta.slice, delta.mode, several=several, title=False)
     return (
-        name,
+        f"{delta.slice} ({delta.mode})" if several else delta.slice,
         f"{figures.title(delta.metric)}{more}",
         figures.change(delta),
         figures.course(delta),
@@ -165,9 +143,8 @@ def name_of(delta: Delta, *, several: bool) -> str:
     return _named(delta.metric, delta.mode, several=several)
 
 
-def _named(name: str, mode: str, *, several: bool, title: bool = True) -> str:
-    text = figures.title(name) if title else name
-    return f"{text} ({mode})" if several else text
+def _named(metric: str, mode: str, *, several: bool) -> str:
+    return f"{figures.title(metric)} ({mode})" if several else figures.title(metric)
 
 
 def whole_of(delta: Delta) -> MetricValue | None:

@@ -35,7 +35,7 @@ def misses_title(review: Review) -> str:
     modes = [*dict.fromkeys(flip.mode for flip in review.misses)] if review.comparison.baseline is not None else []
     of_modes = f" in modes without a baseline ({enumerated(modes)})" if modes else ""
     in_part = ", or not completely" if any(family(flip.metric) == RECALL_ALL for flip in review.misses) else ""
-    return f"Questions that were not found{in_part}{of_modes} ({formatting.how_many(review.misses)})"
+    return formatting.title(f"were not found{in_part}{of_modes}", review.misses)
 
 
 def misses_lines(review: Review) -> Iterator[str]:
@@ -43,10 +43,8 @@ def misses_lines(review: Review) -> Iterator[str]:
     several = review.scorecard.several_modes
     absent = {flip.mode for flip in review.misses}
     for reach in review.comparison.reach:
-        if reach.mode in absent:
-            words = reach.sentence
-            if words in review.verdict.headline:
-                continue
+        words = reach.sentence
+        if reach.mode in absent and words not in review.verdict.headline:
             yield f"{reach.mode}: {words}." if several else f"{words[:1].upper()}{words[1:]}."
 
 
@@ -60,9 +58,9 @@ def rank_change(flip: Flip) -> str:
         good, bad = (abstained, did_not) if flip.metric == ABSTENTION_ACCURACY else (did_not, abstained)
         courses = {"absent": bad, "missed": f"{bad}{since}", "broke": f"{good} → {bad}"}
         return courses.get(flip.kind, f"{bad} → {good}")
-    if flip.kind == "absent" or (flip.kind == "missed" and since):
-        return f"{_places(flip)[1]}{since if flip.kind == 'missed' else ''}"
-    return _course(flip)
+    if flip.kind == "missed" and since:
+        return _places(flip)[1] + since
+    return _places(flip)[1] if flip.kind == "absent" else _course(flip)
 
 
 def _places(flip: Flip) -> tuple[str, str]:
@@ -110,7 +108,7 @@ def what_broke(review: Review) -> Part:
     head = ("what happened", "questions", "for example")
     blocks: list[Block] = [Table(head, rows, ("questions",), most=12)] if rows else []
     blocks += bulleted(reasons.changes(review))
-    title = formatting.broke_title(broke) if broke else formatting.fallen_title(fallen) if fallen else "What changed"
+    title = formatting.title("broke", broke) if broke else formatting.fallen_title(fallen) if fallen else "What changed"
     return Part(name="questions that broke", title=title, blocks=tuple(blocks), rank=KEPT)
 
 
@@ -124,17 +122,12 @@ def lists(review: Review, links: Links | None) -> list[Part]:
     several = review.scorecard.several_modes
     rest = (Bullets([(in_line(flip, several=several),) for flip in fixed], SHOWN),) if fixed else ()
     every = f"All questions that broke, by cause ({formatting.how_many(broke)})"
-    return [
-        Part(name="all questions that broke", title=every, blocks=full(broke), folded=True, rank=3),
-        Part(
-            name="questions that got worse",
-            title=formatting.fallen_title(review.fallen),
-            blocks=full(review.fallen),
-            folded=True,
-            rank=4,
-        ),
-        Part(name="questions that were fixed", title=formatting.fixed_title(fixed), blocks=rest, folded=True, rank=7),
-    ]
+    rows = (
+        ("all questions that broke", every, full(broke), 3),
+        ("questions that got worse", formatting.fallen_title(review.fallen), full(review.fallen), 4),
+        ("questions that were fixed", formatting.title("were fixed", fixed), rest, 7),
+    )
+    return [Part(name=name, title=title, blocks=blocks, folded=True, rank=rank) for name, title, blocks, rank in rows]
 
 
 def by_cause(flips: Sequence[Flip], write: Callable[[Flip], tuple[Line, ...]], most: int) -> tuple[Block, ...]:
@@ -151,11 +144,12 @@ def by_cause(flips: Sequence[Flip], write: Callable[[Flip], tuple[Line, ...]], m
 
 def misses(review: Review, links: Links | None) -> Part:
     """List the questions that were not found, where there is nothing to compare them with."""
-    flips = review.misses
+    if not review.misses:
+        return Part(name="questions that were not found", blocks=())
     lines = tuple(line(text) for text in misses_lines(review))
-    blocks: list[Block] = [Paragraph(lines)] if flips and lines else []
-    blocks += [Bullets([item(flip, review, links) for flip in flips], SHOWN)] if flips else []
-    title = misses_title(review) if flips else ""
+    blocks: list[Block] = [Paragraph(lines)] if lines else []
+    blocks += [Bullets([item(flip, review, links) for flip in review.misses], SHOWN)]
+    title = misses_title(review)
     return Part(name="questions that were not found", title=title, blocks=tuple(blocks), folded=True, rank=3)
 
 

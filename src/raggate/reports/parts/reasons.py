@@ -13,7 +13,6 @@ from raggate.reports.parts.document import KEPT, Bullets, Part, Span, bold, line
 _MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-outdated"))
 """What stands above any good news, because a merge ends the gate."""
 
-
 NAMED = "Most likely cause"
 """How a sentence begins that names one."""
 SHOWN = 6

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import comb
 
 from raggate.base.dates import days_between
 from raggate.base.numbers import counted
 from raggate.models.comparison import Comparison, GoldenChanges, NoteChange
 from raggate.models.publication import Links, Publication
-from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.models.verdict import GatedMetric, Preview, Review
+from raggate.models.verdict import Preview, Review
 from raggate.reports.parts import advice, evidence, formatting, header, metric_tables, questions, reasons
 from raggate.reports.parts.document import (
     KEPT,
@@ -31,12 +29,6 @@ from raggate.reports.parts.markup import link
 from raggate.reports.parts.reasons import greeted
 from raggate.scoring import figures
 
-CHANCE = 0.05
-"""How likely chance alone may be to make a reported gain."""
-
-NAMED = 3
-"""Metrics that an offer names."""
-
 SHOWN_NAMES = 30
 HERE = Publication()
 """Nothing published: no links, no earlier pushes."""
@@ -56,7 +48,6 @@ def sections_of(review: Review, publication: Publication = HERE) -> list[Part]:
         header.log(review.run.log, place=advice.log_place(review.run)),
         reasons.findings(review),
         *_compared(review, links),
-        offer(review),
         *if_merged(review),
         header.waivers(review.verdict.waivers),
         header.warnings(review),
@@ -75,7 +66,7 @@ def changed_beside(review: Review) -> Part:
 def _compared(review: Review, links: Links | None) -> list[Part]:
     """Return what was compared; where that says nothing of the change, what broke alone."""
     if formatting.undecided(review):
-        left_out = (Paragraph((line(formatting.left_out(review)),), soft=True),)
+        left_out = (Paragraph((line(formatting.LEFT_OUT),), soft=True),)
         return [questions.what_broke(review), Part(name="what was compared", blocks=left_out, rank=2)]
     return [
         metric_tables.deciding(review),
@@ -112,38 +103,8 @@ def next_step(review: Review) -> Part:
     step, command = advice.next_step(review), advice.command(review)
     blocks: list[Block] = [Paragraph((line(bold("Next:"), " ", Span(step, "own")),))] if step else []
     blocks += [Command(command)] if command else []
-    folded = not step
-    title = "Reproduce locally" if folded else ""
-    return Part(name="how to reproduce", title=title, blocks=tuple(blocks), folded=folded, rank=KEPT)
-
-
-def offer(review: Review) -> Part:
-    """Offer to promote after merging, when the change makes something better beyond noise and nothing gated worse."""
-    rows = [row for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
-    better = [row for row in rows if row.status == "better" and _beyond_noise(row)]
-    worse = any(row.status in {"within", "worse", "below floor", "vanished"} for row in rows)
-    if review.verdict.outcome != "pass" or worse or not better:
-        return Part(name="an offer to promote", blocks=())
-    named = ", ".join(f"{figures.title(row.delta.metric)} {figures.change(row.delta)}" for row in better[:NAMED])
-    more = f" and {len(better) - NAMED} more" if len(better) > NAMED else ""
-    text = (
-        "After the merge, promote it with the promotion workflow or `raggate promote latest`. Until then a later "
-        "change can lose this gain unnoticed."
-    )
-    blocks = (Paragraph((line(Span(text, "own")),)),)
-    return Part(name="an offer to promote", title=f"📈 Better: {named}{more}", blocks=blocks, rank=3)
-
-
-def _beyond_noise(row: GatedMetric) -> bool:
-    """Return whether a gain is more than chance: a one-sided sign test over the questions that moved, at 5%.
-
-    Without single questions to count, a gain beyond the tolerance has to do.
-    """
-    improved, regressed = row.delta.improved, row.delta.regressed
-    if improved is None or regressed is None:
-        return abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON
-    moved = improved + regressed
-    return moved > 0 and sum(comb(moved, count) for count in range(improved, moved + 1)) / 2**moved <= CHANCE
+    title = "" if step else "Reproduce locally"
+    return Part(name="how to reproduce", title=title, blocks=tuple(blocks), folded=not step, rank=KEPT)
 
 
 def how_sure(review: Review) -> Part:
@@ -157,8 +118,7 @@ def provenance(review: Review, publication: Publication) -> Part:
     """Return in small print which baseline and which files decided, and how the calls went."""
     links = publication.links
     words = "Workflow run that measured" if publication.relayed else "Workflow run with the full report"
-    target = links.run if links is not None else None
-    run = [line(Span(words, target=target))] if target else []
+    run = [line(Span(words, target=links.run))] if links is not None and links.run else []
     about = [line(f"{name}: {text}") for name, text in formatting.about(review.run).items()]
     operations, promotion = formatting.operations_line(review.scorecard), formatting.promotion_note(review)
     texts = [line(Span(text, limit=600)) for text in (operations, promotion) if text]
@@ -188,8 +148,7 @@ def _age(review: Review, measured: str) -> str:
     days = days_between(measured, review.run.started)
     if days is None or days < 0:
         return ""
-    age = "the same day" if days < 1 else f"{counted(int(days), 'day')} old"
-    return f" ({age})"
+    return " (the same day)" if days < 1 else f" ({counted(int(days), 'day')} old)"
 
 
 def _trusted(review: Review, links: Links | None) -> Iterator[Line]:
@@ -259,24 +218,18 @@ def if_merged(review: Review) -> list[Part]:
         return []
     problems = [f"⛔ {text}" for text in (*preview.breaks, *preview.unseen)]
     problems += [f"⚠️ {text}" for text in preview.problems]
-    counts = _counts(preview.settings, preview.golden, preview.vault)
-    counts += [f"{len(preview.loosened)} loosened"] if preview.loosened else []
-    counts += [f"baseline {preview.baseline}"] if preview.baseline != "same" else []
-    changed = ", ".join(counts) or "see below"
+    differs = _counts(preview.settings, preview.golden, preview.vault)
+    differs += [f"{len(preview.loosened)} loosened"] if preview.loosened else []
+    differs += [f"baseline {preview.baseline}"] if preview.baseline != "same" else []
+    changed = ", ".join(differs) or "see below"
     intro = f"How this pull request changes the gate itself: {changed}. None of it counted here."
     blocks = (Paragraph((line(intro),)), *bulleted(problems))
     own: list[Block] = [*bulleted(_merged_lines(preview))]
     if preview.rows:
-        several = review.scorecard.several_modes
-        rows = [
-            (
-                metric_tables.name_of(delta, several=several),
-                figures.change(delta),
-                figures.course(delta),
-                f"{delta.baseline.n}, {delta.current.n}",
-            )
-            for delta in preview.rows[:60]
-        ]
+        shown, several = preview.rows[:60], review.scorecard.several_modes
+        names = (metric_tables.name_of(delta, several=several) for delta in shown)
+        counts = (f"{delta.baseline.n}, {delta.current.n}" for delta in shown)
+        rows = [*zip(names, map(figures.change, shown), map(figures.course, shown), counts, strict=True)]
         note = "Measured with this pull request's own questions and notes. It decides nothing."
         head = ("metric", "change", "counted → its own", "questions")
         own += [Paragraph((line(note),), soft=True), Table(head, rows, head[1:])]

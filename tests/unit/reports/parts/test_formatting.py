@@ -197,7 +197,7 @@ def test_without_a_verdict_only_its_causes_are_told(outcome: Any) -> None:
     )
     review = replace(review, verdict=verdict)
     assert (formatting.deciding(review), formatting.warnings(review)) == ([cause], [drift])
-    assert formatting.left_out(review)
+    assert formatting.undecided(review)
     nothing_compared = replace(review, verdict=replace(verdict, rows=()))
     assert formatting.deciding(nothing_compared) == [cause, *worse]
-    assert not formatting.left_out(nothing_compared)
+    assert not formatting.undecided(nothing_compared)
