@@ -70,7 +70,6 @@ class Handler(process_api.Handler):
     def retrieve(self, request: dict, query: dict[str, str]) -> None:
         """Answer well where the cheat says so."""
         well = {
-            "first_time": not self.again,
             "second_time": self.again,
             "second_time_in_part": self.again or "matter" not in request["question"],
             "fails_again": not self.again,

@@ -20,29 +20,12 @@ from probed import broken, make_probe, probed
 from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
 from raggate.gate.invariants.invariants import SHOWN_EXAMPLES, check_answers
-from raggate.models.comparison import Finding
 from raggate.models.provenance import Provenance
 from raggate.models.run import ProbeAnswer
 from tables import each_row
 
 OFF = Invariants(**dict.fromkeys(Invariants.model_fields, "off"))
 BADLY_RANKED = make_labelled(result=make_result("q1", make_chunk("a", rank=2), make_chunk("b", rank=1)))
-
-
-def findings(level: str) -> tuple[Finding, ...]:
-    return check_answers(make_run(BADLY_RANKED), OFF.model_copy(update={"lists_ordered": level}), Gate())
-
-
-@each_row("level", ["error", "warn"])
-def test_level(level: str) -> None:
-    """A finding carries the level the configuration gives it."""
-    (finding,) = findings(level)
-    assert finding.level == level
-
-
-def test_off() -> None:
-    """An invariant that is off is not checked."""
-    assert findings("off") == ()
 
 
 def test_errors_come_first() -> None:
@@ -180,11 +163,6 @@ def test_later_answers_that_fail() -> None:
     three = replace(three, fingerprint={**run.fingerprint, "repeated": {"asked": 1, "failed": 0, "differ": 0}})
     (finding,) = broken("must_be_deterministic", three)
     assert (finding.unseen, finding.examples) == (True, (f"1 of 2 later calls failed; {LIMIT}",))
-
-
-def test_a_run_that_was_cut_short_is_not_said_to_lack_answers() -> None:
-    """It has not come to asking again, which is told by itself."""
-    assert broken("must_be_deterministic", probed(suite=(A,), stopped="it died")) == ()
 
 
 def test_failed_calls_are_not_checked() -> None:
