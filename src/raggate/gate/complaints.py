@@ -80,15 +80,13 @@ def fell(complaints: Sequence[Complaint]) -> dict[Key, tuple[str, ...]]:
 
     Metrics that judges give are listed only if there is no other: what is asked again has no grades.
     """
-    rows = [item.row.delta for item in complaints if item.red and item.row is not None]
-    tests = [item.test for item in complaints if item.red and item.test is not None]
-    losses = [((delta.mode, case), delta.metric) for delta in rows for case in sorted(delta.fell)]
-    losses += [
-        ((test.mode, case), name) for test in tests for case, names in sorted(test.fell.items()) for name in names
-    ]
     metrics: dict[Key, dict[str, None]] = {}
-    for key, metric in losses:
-        metrics.setdefault(key, {})[metric] = None
+    for row in (item.row.delta for item in complaints if item.red and item.row is not None):
+        for case in sorted(row.fell):
+            metrics.setdefault((row.mode, case), {})[row.metric] = None
+    for test in (item.test for item in complaints if item.red and item.test is not None):
+        for case, names in sorted(test.fell.items()):
+            metrics.setdefault((test.mode, case), {}).update(dict.fromkeys(names))
     return {key: tuple(filterfalse(is_judged, names)) or tuple(names) for key, names in metrics.items()}
 
 

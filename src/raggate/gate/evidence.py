@@ -73,9 +73,8 @@ def paired_scores(
 ) -> Sequence[ScoredPair]:
     """Score the questions of a mode that are the same on both sides, and to which one of the metrics applies."""
     directions = directions_in(comparison, mode)
-    scored = (
-        (new, paired_values(old, new, metrics, directions)) for old, new in compared_pairs(comparison, mode, left_out)
-    )
+    pairs = compared_pairs(comparison, mode, left_out)
+    scored = ((new, paired_values(old, new, metrics, directions)) for old, new in pairs)
     return [ScoredPair.of(new, values) for new, values in scored if values]
 
 
@@ -129,9 +128,9 @@ def check_names(gate: Gate, metrics: Collection[str], cutoffs: Sequence[int], na
         amount = isinf(highest(metric))
         if amount or (metric in METRICS and METRICS[metric].judged):
             what = "is an amount" if amount else "is given by judges"
+            takes = "a composite takes only values from 0 to 1 that raggate computes"
             raise UsageError(
-                f"{name}: gate.composite[{number}]: {metric} {what}, but a composite takes only "
-                "values from 0 to 1 that raggate computes",
+                f"{name}: gate.composite[{number}]: {metric} {what}, but {takes}",
                 hint="Remove it here, and gate it by its own tolerance in gate.metrics.",
             )
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import TypeVar
 
 from msgspec.structs import replace
 
@@ -25,6 +25,8 @@ from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
+
+V = TypeVar("V")
 
 LEAST_CANARY = 20
 """Cases of a canary set that must have been judged: fewer tell too little of a judge."""
@@ -43,7 +45,7 @@ JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judg
 def unfit(comparison: Comparison) -> dict[str, str]:
     """Return by judged metric of the run why its judges are not fit to decide; those that are fit are left out."""
     names = {name for parts in comparison.scorecard.slices.values() for name in parts.get(OVERALL, {})}
-    present = sorted(names & set(JUDGED))
+    present = sorted(names & JUDGED.keys())
     summary = JudgingSummary.of(comparison.scorecard.fingerprint)
     if summary is None:
         return dict.fromkeys(present, "the run does not record how judging went")
@@ -156,6 +158,11 @@ def _quality(summary: JudgingSummary | None) -> Iterator[Reason]:
         yield Reason("judge-quality", "the cassette answered the canary set, so today's judges were not tested")
 
 
+def ungraded(values: Mapping[str, V]) -> dict[str, V]:
+    """Return the values of metrics that are not of grades."""
+    return {name: value for name, value in values.items() if name not in JUDGED}
+
+
 def is_judged(metric: str) -> bool:
     """Return whether a metric is of grades that judges give."""
     return metric in JUDGED
@@ -209,11 +216,8 @@ def _had_grades(baseline: Baseline) -> bool:
 def _without_judged(baseline: Baseline) -> Baseline:
     card = baseline.scorecard
 
-    def others(values: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: value for name, value in values.items() if name not in JUDGED}
-
-    slices = {mode: {name: others(means) for name, means in parts.items()} for mode, parts in card.slices.items()}
-    cases = tuple(replace(case, values=others(case.values)) for case in card.cases)
+    slices = {mode: {name: ungraded(means) for name, means in parts.items()} for mode, parts in card.slices.items()}
+    cases = tuple(replace(case, values=ungraded(case.values)) for case in card.cases)
     return replace(baseline, scorecard=replace(card, slices=slices, cases=cases), other_grades=_has_grades(card))
 
 

@@ -132,13 +132,9 @@ def propose(
     empty = refuse_matchless(scorecard, gate.min_cases, terms.allow_no_match)
     known = _provenance(run, scorecard, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
-    return BaselineCandidate(
-        data=baseline.write(scorecard, known, ratchet.advance(changes, comparison, gate, promotion)),
-        provenance=known,
-        comparison=comparison,
-        rows=rows,
-        reasons=(*empty, *reasons, *_noted(comparison, gate)),
-    )
+    data = baseline.write(scorecard, known, ratchet.advance(changes, comparison, gate, promotion))
+    noted = (*empty, *reasons, *_noted(comparison, gate))
+    return BaselineCandidate(data=data, provenance=known, comparison=comparison, rows=rows, reasons=noted)
 
 
 def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: Terms) -> UsageError:

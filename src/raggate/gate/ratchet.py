@@ -115,12 +115,11 @@ def advance(
 
 
 def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, RatchetEntry]]:
-    accepted = comparison.baseline.accepted if comparison.baseline is not None else {}
-    kept = {
-        mode: {metric: entry for metric, entry in metrics.items() if rule_of(metric, gate) is None}
-        for mode, metrics in accepted.items()
-    }
-    return {mode: metrics for mode, metrics in kept.items() if metrics}
+    kept: dict[str, dict[str, RatchetEntry]] = {}
+    for mode, metrics in (comparison.baseline.accepted if comparison.baseline is not None else {}).items():
+        if resting := {metric: entry for metric, entry in metrics.items() if rule_of(metric, gate) is None}:
+            kept[mode] = resting
+    return kept
 
 
 def _before(comparison: Comparison, mode: str, metric: str) -> RatchetEntry | None:

@@ -10,7 +10,7 @@ from functools import lru_cache
 from raggate.base.errors import UsageError
 from raggate.base.headings import covers, elements, is_end_of, same_letters
 from raggate.base.numbers import counted
-from raggate.base.quote import cut, quoted
+from raggate.base.quote import cut, listed, quoted
 from raggate.config.gate_settings import Gate
 from raggate.config.schema import Config
 from raggate.gate.causes.passages import Ranked, of_path, ranked
@@ -169,12 +169,10 @@ def _other_path(item: LabelledResult, known: Collection[str]) -> Iterator[tuple[
                 yield support.rel_path, chunk.rel_path
 
 
-def _first_ids(left: Sequence[LabelledResult]) -> tuple[str, str]:
+def _first_ids(left: _Items) -> tuple[str, str]:
     item = next(item for item in left if ranked(item))
     support, chunk = item.case.gold_supports[0], ranked(item)[0][2]
-    if support.chunk_id is not None:
-        return support.chunk_id, chunk.chunk_id
-    return support.doc_id or "", chunk.document
+    return (support.doc_id or "", chunk.document) if support.chunk_id is None else (support.chunk_id, chunk.chunk_id)
 
 
 def _tails(gold: str, path: str) -> bool:
@@ -264,24 +262,22 @@ def _matched(case: CaseScore) -> bool | None:
 
 def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str]) -> tuple[Reason, ...]:
     """Refuse to make a run the baseline of modes and slices in which nothing matches; return those that are allowed."""
-    known = {*scorecard.slices, *(name for slices in scorecard.slices.values() for name in slices)}
-    unknown = sorted({*allowed} - known)
-    if unknown:
+    if unknown := sorted({*allowed}.difference(scorecard.slices, *scorecard.slices.values())):
+        flag, modes = on_a_command_line([cut(unknown[0], limit=80)]), listed([cut(mode) for mode in scorecard.slices])
         raise UsageError(
-            f"{on_a_command_line([cut(unknown[0], limit=80)])}: run {cut(scorecard.run_id)} has no such mode or slice",
-            hint=f"Modes: {', '.join(cut(mode, limit=80) for mode in scorecard.slices)}. "
-            "`raggate baseline show --slices` names the slices of a baseline.",
+            f"{flag}: run {cut(scorecard.run_id)} has no such mode or slice",
+            hint=f"Modes: {modes}. `raggate baseline show --slices` names the slices of a baseline.",
         )
     empty = [(mode, mode if name == OVERALL else name) for mode, name in _without_match(scorecard, least)]
     refused = [(mode, name) for mode, name in empty if not {mode, name} & {*allowed}]
     if refused:
         names = [*dict.fromkeys(name for _, name in refused)]
         more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        why = "no question has a match, so this baseline could never show a loss there"
+        flags = on_a_command_line([cut(name, limit=80) for name in names])
         raise UsageError(
-            f"run {cut(scorecard.run_id)} found nothing for {_named(refused)}{more}: no question has a match, so this "
-            "baseline could never show a loss there",
-            hint="`raggate check` says why nothing matches. If it is meant to be so: "
-            f"{on_a_command_line([cut(name, limit=80) for name in names])}.",
+            f"run {cut(scorecard.run_id)} found nothing for {_named(refused)}{more}: {why}",
+            hint=f"`raggate check` says why nothing matches. If it is meant to be so: {flags}.",
         )
     return tuple(
         Reason("no-match", f"no question has a match in {_named([place])}", mode=place[0], slice=place[1])

@@ -12,6 +12,7 @@ So is a question that must pass and comes and goes.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from functools import partial
 from math import prod
@@ -20,11 +21,11 @@ from sys import maxsize
 from msgspec.structs import replace
 
 from raggate.base.numbers import counted, often
-from raggate.config.gate_settings import Gate, Rule
+from raggate.config.gate_settings import Gate
 from raggate.gate import noise, wording
 from raggate.gate.evidence import compared_pairs
 from raggate.gate.flips import lacking
-from raggate.gate.judge_advice import is_judged
+from raggate.gate.judge_advice import is_judged, ungraded
 from raggate.gate.statistics.distributions import binomial_tail
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
@@ -73,7 +74,7 @@ def gained(verdict: Verdict, comparison: Comparison) -> frozenset[Key]:
         key
         for key, (stored, own) in _compared(comparison).items()
         for name in metrics
-        if _moved(ways.get(name, "higher"), stored.values.get(name), own.values.get(name)) > EPSILON
+        if _moved(ways[name], stored.values.get(name), own.values.get(name)) > EPSILON
     }
     return frozenset(better - against(verdict))
 
@@ -189,7 +190,7 @@ class Check:
         own, names = self._measured[key], {*self._first.fell.get(key, ()), self._first.missed.get(key, "")} - {""}
         later = [score for score in _by_question(self._asked.again).get(key, ()) if score.failure is None]
         return not any(
-            _moved(self._way(name), own.values.get(name), score.values.get(name)) > EPSILON
+            _moved(self._ways[name], own.values.get(name), score.values.get(name)) > EPSILON
             for name in names
             for score in later
         )
@@ -226,15 +227,11 @@ class Check:
 
     def _lost(self) -> dict[tuple[str, str], float]:
         """Return by mode and metric how much the questions lost, all together, whatever others gained."""
-        pairs = _compared(self._comparison)
-        return {
-            (mode, name): sum(
-                max(_moved(self._way(name), own.values.get(name), stored.values.get(name)), 0.0)
-                for key, (stored, own) in pairs.items()
-                if key[0] == mode
-            )
-            for mode, name in sorted(_watched(self._first, self._gate))
-        }
+        lost = dict.fromkeys(sorted(_watched(self._first, self._gate)), 0.0)
+        for (mode, _), (stored, own) in _compared(self._comparison).items():
+            for name in (name for where, name in lost if where == mode):
+                lost[mode, name] += max(_moved(self._ways[name], own.values.get(name), stored.values.get(name)), 0.0)
+        return lost
 
     def _failing(self) -> frozenset[Key]:
         return frozenset(key for key, base in self._answers().items() if self._fails(key, base))
@@ -245,7 +242,7 @@ class Check:
         own = self._measured[key]
         sides = ((name, base.values.get(name), own.values.get(name)) for name in self._first.fell[key])
         return all(
-            before is not None and after is not None and improvement(self._way(name), before, after) >= -EPSILON
+            before is not None and after is not None and improvement(self._ways[name], before, after) >= -EPSILON
             for name, before, after in sides
         )
 
@@ -267,7 +264,7 @@ class Check:
         values = {}
         for name, value in first.values.items():
             known = [item for item in (value, second.values.get(name)) if item is not None]
-            values[name] = max(known, key=partial(oriented, self._way(name))) if known else None
+            values[name] = max(known, key=partial(oriented, self._ways[name])) if known else None
         better = min((first, second), key=lambda score: (score.failure is not None, score.rank or maxsize))
         return replace(better, values=values)
 
@@ -281,7 +278,7 @@ class Check:
                 # one that was added or relabelled since has no value of its own there
                 stored = base
             values = {
-                name: _held_to(self._way(name), value, base.values.get(name), own.values.get(name))
+                name: _held_to(self._ways[name], value, base.values.get(name), own.values.get(name))
                 for name, value in stored.values.items()
             }
             cases[key] = replace(stored, values=values)
@@ -290,13 +287,7 @@ class Check:
     def _red_without(self, fails: AbstractSet[Key], scorecard: Scorecard, baseline: Baseline) -> bool:
         measured = by_question(scorecard.cases)
         # compare these with the change's own answers, so they cancel out, except grades: the base has none
-        plain = {
-            key: replace(
-                measured[key],
-                values={name: value for name, value in measured[key].values.items() if not is_judged(name)},
-            )
-            for key in fails
-        }
+        plain = {key: replace(measured[key], values=ungraded(measured[key].values)) for key in fails}
         today = self._today(baseline, plain, measured)
         return self._still_red(_without_must_pass(scorecard, fails & self._first.missed.keys()), today)
 
@@ -330,7 +321,7 @@ class Check:
         before, after = dict(stored.values), dict(own.values)
         answered = [score for score in base if score.failure is None]
         for name, was in stored.values.items():
-            way, now = self._way(name), own.values.get(name)
+            way, now = self._ways[name], own.values.get(name)
             moved = _moved(way, was, now)
             later = [value for score in again if (value := score.values.get(name)) is not None]
             # it did not move, or it is lost and was never better since
@@ -356,11 +347,9 @@ class Check:
     def _still_lost(self, key: Key, before: Mapping[Key, CaseScore], after: Mapping[Key, CaseScore]) -> bool:
         if key in self._first.missed and lacking(after[key]) is not None:
             return True
+        old, new = before[key].values, after[key].values
         names = self._first.fell.get(key, ())
-        return any(
-            _moved(self._way(name), before[key].values.get(name), after[key].values.get(name)) < -EPSILON
-            for name in names
-        )
+        return any(_moved(self._ways[name], old.get(name), new.get(name)) < -EPSILON for name in names)
 
     def _taken_back(
         self, before: Mapping[Key, CaseScore], after: Mapping[Key, CaseScore], left: Collection[Key]
@@ -370,7 +359,7 @@ class Check:
         taken = dict.fromkeys(sorted(_watched(self._first, self._gate)), 0.0)
         for key, (stored, own) in _compared(self._comparison).items():
             for name in (name for mode, name in taken if mode == key[0] and key in after):
-                way = self._way(name)
+                way = self._ways[name]
                 lost = _moved(way, own.values.get(name), stored.values.get(name))
                 rest = _moved(way, after[key].values.get(name), before[key].values.get(name))
                 # one that must pass and passes now counts as a whole, whatever it had in the baseline
@@ -383,35 +372,28 @@ class Check:
         silent = f" ({outcome.unanswered} got no answer there)" if outcome.unanswered else ""
         every = f"all {asked}" if outcome.asked > 1 else f"the {asked}"
         failing = every if outcome.failing == outcome.asked else f"{outcome.failing or 'none'} of the {asked}"
-        return (
-            f"the base build ({outcome.build}), asked in the same job, fails {failing} that {_count(outcome.asked)} "
-            f"against the change{_each_mode(self._asked.asked)}{silent}{self._standing()}"
-        )
+        against = f"that {_count(outcome.asked)} against the change{_each_mode(self._asked.asked)}"
+        where = f"the base build ({outcome.build}), asked in the same job,"
+        return f"{where} fails {failing} {against}{silent}{self._standing()}"
 
     def _again_in_words(self, outcome: RecheckOutcome, too: int) -> str:
         sides = "on both builds" if self._asked.base else "on the change's build only"
         fails_too = f"; the base build fails {too} of them too" if too else ""
         known = "this API is noisy: " if noise.noisy(self._comparison) else ""
-        return (
-            f"{known}after a restart the lost questions were asked again {often(outcome.times)}, {sides}: "
-            f"{outcome.lost_again} of {counted(outcome.asked, 'question')} that "
-            f"{_count(outcome.asked)} against the change{_each_mode(self._asked.asked)} did not recover "
-            f"every time{fails_too}{self._standing()}"
-        )
+        asked = f"{known}after a restart the lost questions were asked again {often(outcome.times)}, {sides}"
+        left = f"{outcome.lost_again} of {counted(outcome.asked, 'question')} that {_count(outcome.asked)}"
+        against = f"against the change{_each_mode(self._asked.asked)}"
+        return f"{asked}: {left} {against} did not recover every time{fails_too}{self._standing()}"
 
     def _standing(self) -> str:
         keys = graded(self._first)
-        if not keys:
-            return ""
         number = counted(len(keys), "more question") + _each_mode(keys)
-        return f"; {number} {_count(len(keys))} by judges' grades alone, and a repeated answer is not graded"
-
-    def _way(self, metric: str) -> Direction:
-        return self._ways.get(metric, "higher")
+        alone = f"; {number} {_count(len(keys))} by judges' grades alone, and a repeated answer is not graded"
+        return alone if keys else ""
 
 
-def _directions(comparison: Comparison) -> dict[str, Direction]:
-    return {delta.metric: delta.current.direction for delta in comparison.deltas}
+def _directions(comparison: Comparison) -> Mapping[str, Direction]:
+    return defaultdict(lambda: "higher", {delta.metric: delta.current.direction for delta in comparison.deltas})
 
 
 def _shared(fails: Collection[Key], asked: Collection[Key]) -> tuple[str, ...]:
@@ -429,10 +411,8 @@ def _each_mode(keys: Collection[Key]) -> str:
 
 
 def _without_must_pass(scorecard: Scorecard, released: AbstractSet[Key]) -> Scorecard:
-    cases = (
-        replace(case, must_pass=False) if (case.mode, case.case_id) in released else case for case in scorecard.cases
-    )
-    return replace(scorecard, cases=tuple(cases))
+    known = by_question(scorecard.cases)
+    return _with_cases(scorecard, {key: replace(known[key], must_pass=False) for key in released})
 
 
 def _held_to(direction: Direction, stored: float | None, base: float | None, own: float | None) -> float | None:
@@ -450,11 +430,8 @@ def _base_is_beyond(row: GatedMetric) -> bool:
 
 
 def _without_limits(gate: Gate, metrics: AbstractSet[str]) -> Gate:
-    rules: dict[str, Rule] = {}
-    for name in metrics:
-        rule = gate.rule(name)
-        if rule is not None:
-            rules[name] = rule.model_copy(update={"floor": None, "ceiling": None})
+    known = {name: rule for name in metrics if (rule := gate.rule(name)) is not None}
+    rules = {name: rule.model_copy(update={"floor": None, "ceiling": None}) for name, rule in known.items()}
     return gate.model_copy(update={"metrics": {**gate.metrics, **rules}})
 
 
@@ -470,18 +447,11 @@ def _undecided(first: Verdict, outcome: RecheckOutcome, cause: str) -> Verdict:
 
 def _passed(first: Verdict, outcome: RecheckOutcome, message: str) -> Verdict:
     unconfirmed = (Reason("not-confirmed", f"not confirmed: {reason.message}") for reason in first.reasons)
+    warnings = (Reason("not-confirmed", message), *unconfirmed, *first.warnings)
+    at_first = "Worse than allowed at first, but asking again did not confirm it."
+    sentences = (at_first, f"{message[0].upper()}{message[1:]}.")
     return replace(
-        first,
-        outcome="pass",
-        reasons=(),
-        warnings=(Reason("not-confirmed", message), *unconfirmed, *first.warnings),
-        sentences=(
-            "Worse than allowed at first, but asking again did not confirm it.",
-            f"{message[0].upper()}{message[1:]}.",
-        ),
-        fell={},
-        missed={},
-        recheck=outcome,
+        first, outcome="pass", reasons=(), warnings=warnings, sentences=sentences, fell={}, missed={}, recheck=outcome
     )
 
 

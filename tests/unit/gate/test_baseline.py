@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from syrupy.assertion import SnapshotAssertion
 
 from builders import make_case_score, make_metric, make_scorecard
 from raggate.base.errors import ExitCode, UsageError
@@ -49,16 +50,12 @@ def stored() -> Any:
     return json.loads(written())
 
 
-def again(value: dict[str, Any]) -> dict[str, Any]:
-    return {**value, "digest": digest(value, map(dumps, value["cases"]))}
-
-
 class TestStored:
     """What raggate writes itself."""
 
-    def test_layout(self) -> None:
+    def test_layout(self, snapshot: SnapshotAssertion) -> None:
         """Keys are sorted, values have at most 12 decimals, and every case, slice and note has a line of its own."""
-        assert written().decode() == LAYOUT
+        assert written().decode() == snapshot
 
     def test_what_is_read(self) -> None:
         """A question is read with the slice of all, and a mean with its direction and how many lack the metric."""
@@ -74,60 +71,6 @@ class TestStored:
         assert read(written().replace(b"1.0", b"1").replace(b"0.0", b"0")) == read(written())
 
 
-DIGEST = "f28fb39e3512ace18c4d93a47a60b05231c47332d043988d1cb16456e6fd30fc"
-
-LAYOUT = """\
-{
-  "aggregates": {
-    "bm25": {
-      "overall": {"hit_at_5":[1.0,1],"wrong_rate":[0.3,1]}
-    },
-    "hybrid": {
-      "overall": {"hit_at_5":[0.5,2],"wrong_rate":[0.333333333333,1]},
-      "tag=x": {"hit_at_5":[0.0,1],"wrong_rate":[null,0]}
-    }
-  },
-  "cases": [
-    {"failure":null,"hash":"hash-q1","id":"q1","mode":"bm25","must_pass":false,"rank":1,"rank_all":null,\
-"slices":[],"values":{"hit_at_5":1.0,"wrong_rate":0.3}},
-    {"failure":null,"hash":"hash-q1","id":"q1","mode":"hybrid","must_pass":false,"rank":2,"rank_all":4,\
-"slices":[],"values":{"hit_at_5":1.0,"wrong_rate":0.333333333333}},
-    {"failure":"timeout","hash":"hash-q2","id":"q2","mode":"hybrid","must_pass":true,"rank":null,"rank_all":null,\
-"slices":["tag=x"],"values":{"hit_at_5":0.0,"wrong_rate":null}}
-  ],
-  "counts": {
-    "bm25": {
-      "overall": 1
-    },
-    "hybrid": {
-      "overall": 2,
-      "tag=x": 1
-    }
-  },
-  "digest": "f28fb39e3512ace18c4d93a47a60b05231c47332d043988d1cb16456e6fd30fc",
-  "fingerprint": {
-    "adapter": "ask",
-    "k": 5,
-    "notes": {
-      "work/a.md": "1",
-      "work/b.md": "2"
-    }
-  },
-  "provenance": {
-    "checkout": {
-      "branch": "main",
-      "commit": "abc"
-    },
-    "measured": "2026-01-02T03:04:05Z",
-    "run_id": "run-1"
-  },
-  "run_id": "run-1",
-  "schema": "raggate/baseline/1",
-  "suite": "default"
-}
-"""
-
-
 ACCEPTED = {
     "hybrid": {
         "hit_at_5": RatchetEntry(best=0.5, drops=0.1 + 0.2, since="2026-01-02"),
@@ -139,26 +82,15 @@ ACCEPTED = {
         ),
     }
 }
-KEPT = """\
-{
-  "accepted": {
-    "hybrid": {
-      "hit_at_5": {"best":0.5,"drops":0.3,"lowered":null,"since":"2026-01-02"},
-      "wrong_rate": {"best":0.333333333333,"drops":0.0,"lowered":\
-{"by":"","from":0.1,"on":"2026-01-02","reason":"smaller model","to":0.333333333333},"since":""}
-    }
-  },
-"""
 
 
 class TestAccepted:
     """What was accepted of each gated metric."""
 
-    def test_layout(self) -> None:
-        """It stands before all else, a metric a line, and changes nothing of the rest of the file."""
-        assert baseline.write(SCORECARD, PROVENANCE, ACCEPTED).decode() == KEPT + LAYOUT.removeprefix("{\n").replace(
-            DIGEST, "bb8d7193f6e5a8006704362f57332d5a80bfed6478df298b3fc04e16c1b116d0"
-        )
+    def test_layout(self, snapshot: SnapshotAssertion) -> None:
+        """It stands before all else, a metric a line."""
+        whole = baseline.write(SCORECARD, PROVENANCE, ACCEPTED).decode()
+        assert whole.partition('  "aggregates"')[0] == snapshot
 
     def test_write_read_write(self) -> None:
         """Writing what was read gives the same bytes."""
@@ -189,6 +121,8 @@ def damaged(*path: str | int, value: object) -> Any:
     return whole
 
 
+TWICE_CASE = damaged("cases", 0, value=stored()["cases"][1])
+SIGNED_TWICE = {**TWICE_CASE, "digest": digest(TWICE_CASE, map(dumps, TWICE_CASE["cases"]))}
 NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics file with 'by_retriever'"
 
 
@@ -208,7 +142,7 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
             "damaged at aggregates[...][...][...]: Expected `array` of length 2",
         ),
         pytest.param(
-            again(damaged("cases", 0, value=stored()["cases"][1])),
+            SIGNED_TWICE,
             "damaged at cases: 'q1' (hybrid) occurs twice",
             id="case-twice-after-a-merge",
         ),
@@ -264,26 +198,6 @@ def test_any_json_in_any_place(path: tuple[str | int, ...], value: object) -> No
     with suppress(UsageError):
         held = read(damaged(*path, value=value))
         baseline.write(held.scorecard, held.provenance, held.accepted)
-
-
-NAMES = st.sampled_from(("a", "accepted", "cases2", "counts", "digits", "zone"))
-VALUES = st.recursive(
-    st.none() | st.floats(-2, 2) | st.integers(0, 5) | st.sampled_from(("", "é", "\u202e]")),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(st.dictionaries(NAMES, VALUES, max_size=4), st.lists(st.dictionaries(NAMES, VALUES, max_size=3), max_size=4))
-def test_the_file_holds_everything_and_its_digest(stored: dict[str, Any], cases: list[dict[str, Any]]) -> None:
-    """Whatever stands in a file, its JSON is that, with the digest of all of it, keys sorted and a case a line."""
-    data = baseline.laid_out(stored, cases)
-    content = json.loads(data)
-    assert content == {**stored, "cases": cases, "digest": digest(stored, map(dumps, cases))}
-    assert list(content) == sorted(content)
-    lines = data.decode().split("\n")
-    first = next(at for at, line in enumerate(lines) if line.startswith('  "cases": ['))
-    assert [json.loads(line.removesuffix(",")) for line in lines[first + 1 : first + 1 + len(cases)]] == cases
 
 
 def test_larger_than_any_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
