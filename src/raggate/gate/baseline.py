@@ -125,9 +125,7 @@ class _Stored(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def write(
-    scorecard: Scorecard,
-    provenance: dict[str, Any],
-    accepted: Mapping[str, Mapping[str, RatchetEntry]] | None = None,
+    scorecard: Scorecard, provenance: dict[str, Any], accepted: Mapping[str, Mapping[str, RatchetEntry]] | None = None
 ) -> bytes:
     """Serialise a scorecard: sorted keys, 12 decimals, one line per case, per slice and per accepted metric."""
     aggregates = {
@@ -166,12 +164,7 @@ def _case_out(case: CaseScore) -> dict[str, Any]:
     }
 
 
-def read(
-    document: bytes,
-    source: str,
-    directions: dict[str, Direction],
-    beside: Path | None = None,
-) -> Baseline:
+def read(document: bytes, source: str, directions: dict[str, Direction], beside: Path | None = None) -> Baseline:
     """Read a baseline file, or a bare metrics file, which has only means to compare.
 
     Cases are parsed one by one: all of them at once take ten times the file.

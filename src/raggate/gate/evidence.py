@@ -224,9 +224,7 @@ def _composite_test(
 
 
 def metric_chances(
-    comparison: Comparison,
-    metrics: Mapping[str, Sequence[str]],
-    left_out: AbstractSet[tuple[str, str]] = frozenset(),
+    comparison: Comparison, metrics: Mapping[str, Sequence[str]], left_out: AbstractSet[tuple[str, str]] = frozenset()
 ) -> dict[tuple[str, str], float]:
     """Return how likely by chance alone each metric of a mode falls as it did: one-sided, adjusted for their number.
 

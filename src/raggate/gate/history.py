@@ -39,8 +39,7 @@ def revisions(root: Path, path: str, *, limit: int, cutoffs: Sequence[int], at: 
         touching = _touching(objects.reader, head, whole, limit + 1)
         if not touching:
             raise UsageError(
-                f"{path}: no commit here has it",
-                hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
+                f"{path}: no commit here has it", hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else "")
             )
         versions = tuple(_revision(objects, whole, *touched, cutoffs) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)

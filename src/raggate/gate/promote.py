@@ -42,10 +42,7 @@ MEND_FIRST = (
 
 OF_THE_SUITE: frozenset[RunCommand] = frozenset({"check", "run"})
 """Commands that ask the whole suite once, of the build that is gated."""
-_MADE = {
-    "diff": "one of two builds in a comparison",
-    "prove": "a run with injected faults",
-}
+_MADE = {"diff": "one of two builds in a comparison", "prove": "a run with injected faults"}
 
 
 class Terms(Struct, frozen=True, kw_only=True):

@@ -114,10 +114,7 @@ class Check:
             return first
         answers, fails = self._answers(), self._failing()
         outcome = RecheckOutcome(
-            build=asked.build,
-            asked=len(asked.asked),
-            failing=len(fails),
-            unanswered=len(asked.asked) - len(answers),
+            build=asked.build, asked=len(asked.asked), failing=len(fails), unanswered=len(asked.asked) - len(answers)
         )
         message = self._on_base_in_words(outcome)
         today = self._today(self._baseline, answers, self._measured)
