@@ -9,6 +9,7 @@ from functools import cache, lru_cache
 from hashlib import sha256
 from itertools import combinations
 from math import ceil, isfinite
+from sys import float_info
 
 SHOWN_DECIMALS = 4
 """Decimals in metrics.json and reports. Comparisons use unrounded values."""
@@ -39,6 +40,10 @@ def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
     if value == (whole := int(value)):
         # most values are 0 or 1
         return float(whole)
+    near, scale = round(value, decimals), 10.0**decimals
+    # only near a half does it matter which decimal prints the float
+    if abs(abs(value - near) * scale - 0.5) > 1e-6 + abs(value) * scale * float_info.epsilon:
+        return near + 0.0
     return float(Decimal(repr(value)).quantize(_step(decimals), rounding=ROUND_HALF_UP)) + 0.0
 
 

@@ -33,6 +33,7 @@ from raggate.models.scorecard import (
     Scorecard,
     Values,
 )
+from raggate.scoring.score import SliceMeans, columns_of
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
@@ -290,49 +291,55 @@ def _edits(content: Mapping[str, Any], cases: Sequence[CaseScore], own: str, res
         yield twice
     if content["digest"] != own:
         yield "changed by hand: its digest is not that of its content"
-    members: dict[tuple[str, str], list[Values]] = {}
+    rows: dict[str, list[Values]] = {}
     seen: set[Key] = set()
     for case in cases:
         # a merge of two baselines can leave both lines
         if (case.mode, case.case_id) in seen:
             yield f"damaged at cases: {quoted(case.case_id)} ({cut(case.mode)}) occurs twice"
         seen.add((case.mode, case.case_id))
-        for name in dict.fromkeys(case.slices):
-            members.setdefault((case.mode, name), []).append(case.values)
-    counts = {(mode, name): n for mode, numbers in content["counts"].items() for name, n in numbers.items()}
-    for place in sorted({*counts, *members}):
-        told, n = counts.get(place, 0), len(members.get(place, ()))
-        if told != n:
-            yield f"damaged at {cut('.'.join(('counts', *place)))}: says {told}, but there are {n} such questions"
-    yield from (f"damaged at {problem}" for problem in _wrong_means(content["aggregates"], members))
+        rows.setdefault(case.mode, []).append(case.values)
+    columns = {mode: columns_of(values) for mode, values in rows.items()}
+    yield from _beyond(columns)
+    sums = SliceMeans({metric: "higher" for own in columns.values() for metric in own})
+    for case in cases:
+        sums.add(case)
+    yield from _wrong_counts(content["counts"], sums.counts())
+    yield from _wrong_means(content["aggregates"], sums.means())
 
 
-def _wrong_means(aggregates: Mapping[str, Any], members: Mapping[tuple[str, str], Sequence[Values]]) -> Iterator[str]:
-    """Yield the values beyond their metric's scale, and the means that are not those of the cases."""
-    means = {
-        (mode, name, metric): (mean, n)
-        for mode, slices in aggregates.items()
-        for name, metrics in slices.items()
-        for metric, (mean, n) in metrics.items()
-    }
-    values: dict[tuple[str, str, str], list[float]] = {}
-    for (mode, name), rows in members.items():
-        for metric in dict.fromkeys(metric for row in rows for metric in row):
-            numbers = [value for row in rows if (value := row.get(metric)) is not None]
-            if numbers:
-                values[mode, name, metric] = numbers
-            most = highest(metric)
-            if name == OVERALL and numbers and not -EPSILON <= min(numbers) <= max(numbers) <= most + EPSILON:
+def _beyond(modes: Mapping[str, Mapping[str, Sequence[float | None]]]) -> Iterator[str]:
+    for mode, columns in modes.items():
+        for metric, column in columns.items():
+            numbers, most = [value for value in column if value is not None], highest(metric)
+            if numbers and not -EPSILON <= min(numbers) <= max(numbers) <= most + EPSILON:
                 worst = min(numbers) if min(numbers) < 0 else max(numbers)
                 scale = f"expected values from 0 to {setting(most)}, found {written(worst)}"
-                yield f"cases: {cut(metric)} ({cut(mode)}): {scale}"
-    for key in sorted({*means, *values}):
-        numbers = values.get(key, [])
-        mean, n = means.get(key, (None, 0))
-        own = sum(numbers) / len(numbers) if numbers else None
-        if n != len(numbers) or (mean is None) != (own is None) or abs((mean or 0.0) - (own or 0.0)) > EPSILON:
-            place = cut(".".join(("aggregates", *key)))
-            yield f"{place}: says {written(mean)} of {n}, but its questions make {written(own)} of {len(numbers)}"
+                yield f"damaged at cases: {cut(metric)} ({cut(mode)}): {scale}"
+
+
+def _wrong_counts(told: Mapping[str, Mapping[str, int]], own: Mapping[str, Mapping[str, int]]) -> Iterator[str]:
+    for mode, name in _places(told, own):
+        n, of = (side.get(mode, {}).get(name, 0) for side in (told, own))
+        if n != of:
+            place = cut(f"counts.{mode}.{name}")
+            yield f"damaged at {place}: says {n}, but there are {of} such questions"
+
+
+def _wrong_means(told: Mapping[str, Any], own: Mapping[str, dict[str, dict[str, MetricValue]]]) -> Iterator[str]:
+    for mode, name in _places(told, own):
+        says, makes = told.get(mode, {}).get(name, {}), own.get(mode, {}).get(name, {})
+        for metric in sorted({*says, *makes}):
+            mean, n = says.get(metric, (None, 0))
+            value, of = (makes[metric].value, makes[metric].n) if metric in makes else (None, 0)
+            if n != of or (mean is None) != (value is None) or abs((mean or 0.0) - (value or 0.0)) > EPSILON:
+                place = cut(f"aggregates.{mode}.{name}.{metric}")
+                found = f"says {written(mean)} of {n}, but its questions make {written(value)} of {of}"
+                yield f"damaged at {place}: {found}"
+
+
+def _places(*sides: Mapping[str, Mapping[str, object]]) -> list[tuple[str, str]]:
+    return sorted({(mode, name) for side in sides for mode, names in side.items() for name in names})
 
 
 def _not_one() -> str:

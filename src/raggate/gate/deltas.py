@@ -43,17 +43,16 @@ class _Column:
     ) -> None:
         self.before, self.after = before, after
         self.same = before == after
-        moved = {at: move for at in others if (move := self._move(at)) != 0.0}
-        self.changes = {at: oriented(direction, move) for at, move in moved.items()}
+        self.changes = {
+            at: oriented(direction, is_now - was)
+            for at in others
+            if (was := before[at]) is not None and (is_now := after[at]) is not None and was != is_now
+        }
         self.fell = [at for at, change in self.changes.items() if change < -EPSILON]
         self.rose = [at for at, change in self.changes.items() if change > EPSILON]
         self.whole = None not in self.before and (self.same or None not in self.after)
         values = (self.before,) if self.same else (self.before, self.after)
         self.graded = [at for side in values for at, value in enumerate(side) if value not in {None, 0.0, 1.0}]
-
-    def _move(self, at: int) -> float:
-        before, after = self.before[at], self.after[at]
-        return 0.0 if before is None or after is None else after - before
 
 
 class PairedCases:
@@ -132,7 +131,8 @@ def _in_direction(direction: Direction, gain: Interval | None) -> Interval | Non
 
 
 def _mean(side: Sequence[float | None], places: Sequence[int], cases: int, like: MetricValue) -> MetricValue:
-    known = [value for value in map(side.__getitem__, places) if value is not None]
+    values = side if len(places) == len(side) else map(side.__getitem__, places)
+    known = [value for value in values if value is not None]
     mean = sum(known) / len(known) if known else None
     return MetricValue(value=mean, n=len(known), unscored=cases - len(known), direction=like.direction)
 

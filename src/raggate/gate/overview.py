@@ -48,8 +48,10 @@ def overview_of(run: Run, before: Mapping[tuple[str, str], CaseScore]) -> Overvi
     for item in run.answers:
         left, having = outside.setdefault(item.result.mode, (Counter(), Counter()))
         if item.result.response is not None:
-            left.update(beyond(item.result.response))
-            having.update(told(item.result.response))
+            for kind in beyond(item.result.response):
+                left[kind] += 1
+            for kind in told(item.result.response):
+                having[kind] += 1
     labelled, by_heading = Counter[str](), Counter[str]()
     least: dict[str, float] = {}
     has_heading: dict[str, bool] = {}

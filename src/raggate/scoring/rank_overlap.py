@@ -22,9 +22,11 @@ def rank_biased_overlap(first: Ranking, second: Ranking, p: float = PERSISTENCE)
     2 * |S_d and L_d| / (|S_d| + |L_d|), where items that are tied all stand at the first of their ranks; beyond its end
     the shorter list is taken to agree as it did there. Two empty rankings are the same.
     """
+    if first == second:
+        return 1.0
     short, long = sorted((_by_depth(first), _by_depth(second)), key=len)
     if not short or not long:
-        return float(len(short) == len(long))
+        return 0.0
     agreements = [_agreement(short, long, depth) for depth in range(1, len(long) + 1)]
     total = sum(agreement * p**depth for depth, agreement in enumerate(agreements, 1))
     return min((1 - p) / p * total + agreements[-1] * p ** len(long), 1.0)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, 
 from functools import lru_cache, partial
 from itertools import chain
 from math import fsum
+from operator import attrgetter
 from sys import intern
 from typing import Any, NamedTuple
 from zlib import crc32
@@ -59,8 +60,8 @@ Counts = dict[str, dict[str, list[int]]]
 """By mode and field: how many answers told it, of how many that could have."""
 # what a chunk is: one that does not tell could be any
 _OF_EACH_CHUNK: dict[str, Callable[[Chunk], object]] = {
-    "chunk_id": lambda chunk: chunk.chunk_id,
-    "doc_id": lambda chunk: chunk.doc_id,
+    "chunk_id": attrgetter("chunk_id"),
+    "doc_id": attrgetter("doc_id"),
     "vault": lambda chunk: chunk.vault is not None,
 }
 _OF_CHUNKS: dict[str, Callable[[Chunk], object]] = {

@@ -74,6 +74,6 @@ def _own(response: Response) -> Iterator[_Texts]:
 
 def _check(several: Iterable[_Texts]) -> None:
     for what, texts, limit in several:
-        for text in texts:
-            if text is not None and len(text) > limit:
-                raise ValueError(f"{what}: expected at most {limit} characters, found {len(text)}")
+        longest = max(map(len, filter(None, texts)), default=0)
+        if longest > limit:
+            raise ValueError(f"{what}: expected at most {limit} characters, found {longest}")

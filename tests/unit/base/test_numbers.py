@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
 from hypothesis import given, strategies as st
@@ -38,6 +38,14 @@ def test_rounded_is_near_and_stable(value: float, decimals: int) -> None:
     assert distance <= max(Decimal("0.5").scaleb(-decimals), Decimal(math.ulp(value)))
     assert numbers.rounded(once, decimals) == once
     assert numbers.rounded(-value, decimals) == -once
+
+
+@given(st.integers(-(10**12), 10**12), st.integers(0, 14), st.sampled_from([0, 4, 6, 12]))
+def test_a_half_is_found_on_the_decimal(digits: int, places: int, decimals: int) -> None:
+    """Numbers that end in 5 are rounded as decimal arithmetic does, however the float lies beside the half."""
+    value = float(f"{digits}5e-{places}")
+    exact = Decimal(repr(value)).quantize(Decimal(1).scaleb(-decimals), rounding=ROUND_HALF_UP)
+    assert numbers.rounded(value, decimals) == float(exact)
 
 
 @each_row(

@@ -7,6 +7,7 @@ outside of them in this answer, and in no more than a few others of its mode.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 
 from raggate.base.headings import in_scope, inside_folder
 from raggate.gate.causes.passages import vaults_with_notes
@@ -137,6 +138,7 @@ def _within(chunks: Iterable[Chunk], folders: tuple[str, ...]) -> list[bool]:
     ]
 
 
+@lru_cache(maxsize=1 << 14)  # the same notes come back for many questions
 def _inside(rel_path: str, vaults: tuple[str, ...], folders: tuple[str, ...]) -> bool:
     bare = rel_path.rpartition("/")[0]
     return in_scope(rel_path, vaults, folders) or any(inside_folder(bare, name) for name in folders)
