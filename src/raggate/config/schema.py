@@ -310,8 +310,6 @@ def _misplaced(config: Config) -> tuple[Path, str] | None:
     others: dict[Path, str] = {("golden",): config.golden, ("baseline",): config.baseline_path, **canary}
     for key, path in others.items():
         if path == judges.cassette:
-            return (
-                "judges",
-                "cassette",
-            ), f"expected a file of its own, found {path!r}, which is that of '{dotted(key)}'"
+            own_key: Path = ("judges", "cassette")
+            return own_key, f"expected a file of its own, found {path!r}, which is that of '{dotted(key)}'"
     return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from html import unescape
 from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
@@ -87,34 +87,21 @@ def app(session: Session, annotator: str) -> Starlette:
     async def shown(_: Request) -> Response:
         return HTMLResponse(document, headers={"content-security-policy": strict})
 
-    def reading(give: Callable[[Request], Any]) -> Callable[[Request], Any]:
+    def answering(give: Callable[[Mapping[str, str], bytes], Any]) -> Callable[[Request], Any]:
         async def answer(request: Request) -> Response:
-            return _answered(lambda: give(request))
+            body = await request.body()
+            return _answered(lambda: give({"by": annotator, "id": "", **request.query_params}, body))
 
         return answer
-
-    def by(request: Request) -> str:
-        return request.query_params.get("by", annotator)
-
-    async def decided(request: Request) -> Response:
-        body = await request.body()
-        return _answered(lambda: _decide(session, body))
-
-    async def written(request: Request) -> Response:
-        body = await request.body()
-        return _answered(lambda: _write(session, body))
 
     return Starlette(
         routes=[
             Route("/", shown),
-            Route("/overview", reading(lambda request: overview(session, by(request)))),
-            Route(
-                "/question",
-                reading(lambda request: question(session, request.query_params.get("id", ""), by(request))),
-            ),
-            Route("/review", reading(lambda _: review(session))),
-            Route("/decide", decided, methods=["POST"]),
-            Route("/write", written, methods=["POST"]),
+            Route("/overview", answering(lambda query, _: overview(session, query["by"]))),
+            Route("/question", answering(lambda query, _: question(session, query["id"], query["by"]))),
+            Route("/review", answering(lambda *_: review(session))),
+            Route("/decide", answering(lambda _, body: _decide(session, body)), methods=["POST"]),
+            Route("/write", answering(lambda _, body: _write(session, body)), methods=["POST"]),
         ]
     )
 

@@ -106,24 +106,18 @@ def progress(labels: Mapping[Unit, Votes], decisions: Sequence[Decision], words:
     What came before stands in the files, where somebody may have edited it since. After a crash between writing and
     noting that, decisions are taken again, which changes nothing.
     """
-    current, former = (
-        {
-            unit: chosen
-            for unit, votes in labels.items()
-            if (chosen := {name: vote for name, vote in votes.items() if _is_former(vote, unit, words) is left})
-        }
-        for left in (False, True)
-    )
+    current: Labels = {}
+    former: Labels = {}
+    for unit, votes in labels.items():
+        for name, vote in votes.items():
+            reworded = vote.asked and vote.asked != words.get(unit.case, vote.asked)
+            (former if reworded else current).setdefault(unit, {})[name] = vote
     state = Progress(votes=current, former=former, stored=frozenset(current))
     for decision in since_writing(decisions):
         # a grade is for the words that the question had
         if not decision.asked or decision.asked == words.get(decision.case, decision.asked):
             state.take(decision)
     return state
-
-
-def _is_former(vote: Vote, unit: Unit, words: Mapping[str, str]) -> bool:
-    return bool(vote.asked) and vote.asked != words.get(unit.case, vote.asked)
 
 
 def since_writing(decisions: Sequence[Decision]) -> Sequence[Decision]:
