@@ -83,8 +83,3 @@ def test_stored_runs_are_compared_and_promoted(tmp_path: Path) -> None:
     assert codes == [0, 0, 1, 1, 3, 3]
     assert project.command("promote", "runs/run_c").code == 2
     assert project.command("promote", "runs/run_d", "--allow-regression", "--reason", "x").code == 3
-    back = project.command("kebab", "export", "runs/run_c", "--out", "back/run_c")
-    assert back.code == 0, back.err
-    compared = project.command("kebab", "compare", "k.sqlite#run_a", "back/run_c", "--golden", "g.yaml")
-    assert compared.code == 1
-    assert "q0: hit→miss" in compared.err

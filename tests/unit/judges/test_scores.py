@@ -45,39 +45,54 @@ def score_of(name: str, reply: Any, **material: Any) -> Judgement:
     return judgements[name]
 
 
-@each_row("points", range(6))
-def test_points_are_taken_as_given(points: int) -> None:
-    """Groundedness and correctness are the judge's points, 0 to 5, with its reasons and lists of claims."""
-    lists = {"supported_claims": [] if points == 0 else ["a"], "unsupported_claims": [] if points == 5 else ["b"]}
-    judgement = score_of("groundedness", grounded(points, **lists))
-    assert (judgement.value, judgement.reason) == (points, None)
-    assert judgement.supported == tuple(lists["supported_claims"])
-    assert judgement.unsupported == tuple(lists["unsupported_claims"])
-    assert judgement.reasoning == "It says so."
-    assert score_of("correctness", correct(points)).value == points
+PASSAGE = make_material().passages[0]
+TWO = {"passages": (PASSAGE, PASSAGE), "answer": ""}
+
+
+def helpful(*numbers: int) -> ContextRelevancyReply:
+    """Build a judge's reply about which passages help."""
+    return ContextRelevancyReply(reasoning="Because.", helpful_passages=[*numbers])
 
 
 @each_row(
-    ("reply", "material"),
+    ("score", "reply", "material", "value"),
     [
-        (grounded(5, unsupported_claims=["b"]), {}),
-        (grounded(5, uncited_major_claims=["a"]), {}),
-        (grounded(5), {"cites": False}),
-        (grounded(0, supported_claims=["a"]), {}),
-        (grounded(3, supported_claims=["It is  hot."], unsupported_claims=["it is hot."]), {}),
+        *(("correctness", correct(points), {}, points) for points in range(6)),
+        ("groundedness", grounded(0, supported_claims=[], unsupported_claims=["b"]), {}, 0),
+        ("groundedness", grounded(4, unsupported_claims=["b"]), {}, 4),
+        ("groundedness", grounded(5), {}, 5),
+        # a 5 needs all claims supported and all major ones cited, a 0 none supported
+        ("groundedness", grounded(5, unsupported_claims=["b"]), {}, None),
+        ("groundedness", grounded(5, uncited_major_claims=["a"]), {}, None),
+        ("groundedness", grounded(5), {"cites": False}, None),
+        ("groundedness", grounded(0, supported_claims=["a"]), {}, None),
+        ("groundedness", grounded(3, supported_claims=["It is  hot."], unsupported_claims=["it is hot."]), {}, None),
+        ("correctness", correct(5, missing_facts=["x"]), {}, None),
+        ("correctness", correct(4, missing_facts=["x"]), {}, 4),
+        # the share of the passages that help
+        ("context_relevancy", helpful(1), TWO, 0.5),
+        ("context_relevancy", helpful(), TWO, 0.0),
+        ("context_relevancy", helpful(2, 1), TWO, 1.0),
+        ("context_relevancy", helpful(3), TWO, None),
+        ("context_relevancy", helpful(1, 1), TWO, None),
+        ("abstention", AbstentionReply(reasoning="Because.", abstained=True), {}, 1.0),
+        ("abstention", AbstentionReply(reasoning="Because.", abstained=False), {}, 0.0),
+        ("recency_conflict", RecencyConflictReply(reasoning="Because.", follows_rule=True), {"rule": "both"}, 1.0),
+        ("recency_conflict", RecencyConflictReply(reasoning="Because.", follows_rule=False), {"rule": "both"}, 0.0),
     ],
 )
-def test_a_score_that_its_own_reply_denies_is_none(reply: Any, material: dict[str, Any]) -> None:
-    """A 5 needs all claims supported and all major ones cited, a 0 none supported: else the answer is not judged."""
-    judgement = score_of("groundedness", reply, **material)
-    assert (judgement.value, judgement.reason) == (None, "unusable_score")
+def test_what_a_reply_comes_to(score: str, reply: Any, material: dict[str, Any], value: float | None) -> None:
+    """Points are taken as given, yes is 1, and a reply that contradicts itself or the answer is paid and no score."""
+    judgement = score_of(score, reply, **material)
+    assert (judgement.value, judgement.reason) == (value, "unusable_score" if value is None else None)
     assert judgement.usage.replies == 1
+    assert value is None or judgement.reasoning == reply.reasoning
 
 
-def test_a_full_score_with_missing_facts_is_none() -> None:
-    """Correctness of 5 beside facts that are missing is no score."""
-    assert score_of("correctness", correct(5, missing_facts=["x"])).reason == "unusable_score"
-    assert score_of("correctness", correct(4, missing_facts=["x"])).value == 4
+def test_a_blank_answer_is_a_refusal_without_a_judge() -> None:
+    """Nobody is asked whether nothing is an answer."""
+    judgement = score_of("abstention", NotJudged(reason="budget"), answer=" \n")
+    assert (judgement.value, judgement.usage.replies) == (1.0, 0)
 
 
 def test_faithfulness_is_the_share_of_supported_claims() -> None:
@@ -95,40 +110,8 @@ def test_a_claim_counts_once_however_often_it_is_made() -> None:
     """An answer that repeats what is true, in other letters and blanks, does not outweigh what is not."""
     claims = {"supported_claims": ["So.", " so. ", "SO.", " "], "unsupported_claims": ["Not so."]}
     judgement = score_of("faithfulness", grounded(3, **claims))
-    assert (judgement.value, judgement.supported) == (0.5, ("So.",))
+    assert (judgement.value, judgement.supported, judgement.unsupported) == (0.5, ("So.",), ("Not so.",))
     assert score_of("faithfulness", grounded(3, supported_claims=[""])).reason == "nothing_to_judge"
-
-
-@each_row(
-    ("helpful", "value", "reason"),
-    [
-        ([1], 0.5, None),
-        ([], 0.0, None),
-        ([2, 1], 1.0, None),
-        ([3], None, "unusable_score"),
-        ([1, 1], None, "unusable_score"),
-    ],
-)
-def test_context_relevancy(helpful: list[int], value: float | None, reason: str | None) -> None:
-    """Context relevancy is the share of the passages that help; a number that is no passage is no score."""
-    passage = make_material().passages[0]
-    reply = ContextRelevancyReply(reasoning="Because.", helpful_passages=helpful)
-    judgement = score_of("context_relevancy", reply, passages=(passage, passage), answer="")
-    assert (judgement.value, judgement.reason) == (value, reason)
-
-
-@each_row("yes", [True, False])
-def test_yes_and_no_are_one_and_nought(yes: bool) -> None:
-    """Abstention and the rule of a recency case are 1 for yes and 0 for no."""
-    assert score_of("abstention", AbstentionReply(reasoning="Because.", abstained=yes)).value == float(yes)
-    reply = RecencyConflictReply(reasoning="Because.", follows_rule=yes)
-    assert score_of("recency_conflict", reply, rule="cite_newer").value == float(yes)
-
-
-def test_a_blank_answer_is_a_refusal_without_a_judge() -> None:
-    """Nobody is asked whether nothing is an answer."""
-    judgement = score_of("abstention", NotJudged(reason="budget"), answer=" \n")
-    assert (judgement.value, judgement.usage.replies) == (1.0, 0)
 
 
 YES_OR_NO = {
