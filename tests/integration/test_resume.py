@@ -338,23 +338,21 @@ def goes_on_by(hint: str) -> int:
     return run_command(shlex.split(hint.partition("To continue: raggate ")[2]))
 
 
-@pytest.mark.parametrize("more", [(), ("full_text",)])
 def test_an_interrupt_names_the_command_that_goes_on(
-    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The message of Ctrl-C ends with a command that, pasted, asks the rest into the same directory."""
     monkeypatch.chdir(tmp_path)
     api.kill_after, api.ends = 10, KeyboardInterrupt
-    flags = dict.fromkeys(more, True)
     with pytest.raises(RunFailed, match="interrupted after 10 of 29 calls") as failed:
-        check.run(asked_by(suite, out=tmp_path / "a b", choice=Choice(), **flags))
+        check.run(asked_by(suite, out=tmp_path / "a b", choice=Choice(), full_text=True))
     assert failed.value.exit_code == ExitCode.INTERRUPTED
     api.kill_after = 1 << 30
     assert goes_on_by(failed.value.hint) == ExitCode.PASS
     (directory,) = (tmp_path / "a b").iterdir()
     assert len(plain_rows(directory).read_text().splitlines()) == FIRST
     assert max(Counter(api.calls[:FIRST]).values()) == 1
-    assert ('"text_hash":null' in plain_rows(directory).read_text()) == bool(more)
+    assert '"text_hash":null' in plain_rows(directory).read_text()
 
 
 def test_an_interrupt_promises_nothing_that_would_be_refused(suite: Project, tmp_path: Path, api: Fake) -> None:

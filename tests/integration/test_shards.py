@@ -86,15 +86,10 @@ def test_however_many_shards_there_are_the_run_is_the_same(
     assert whole.run.fingerprint["repeated"]["differ"] > 0
 
 
-def change_header(directory: Path, **ended: Any) -> None:
+def change(directory: Path, part: str = "", **fields: Any) -> None:
+    """Change keys of a shard's header, or of a part of it."""
     stored = json.loads((directory / "asking.json").read_text())
-    stored["ended"] |= ended
-    (directory / "asking.json").write_text(json.dumps(stored))
-
-
-def change_means(directory: Path, **means: Any) -> None:
-    stored = json.loads((directory / "asking.json").read_text())
-    stored["means"] |= means
+    (stored[part] if part else stored).update(fields)
     (directory / "asking.json").write_text(json.dumps(stored))
 
 
@@ -102,15 +97,6 @@ def change_rows(directory: Path, change: Callable[[list[bytes]], list[bytes]]) -
     path = directory / result_rows.RESULTS
     rows = change(gzip.decompress(path.read_bytes()).splitlines(keepends=True))
     path.write_bytes(gzip.compress(b"".join(rows)))
-
-
-def _killed(two: Path) -> None:
-    stored = json.loads((two / "asking.json").read_text())
-    (two / "asking.json").write_text(json.dumps({**stored, "ended": None}))
-
-
-def _doubled(two: Path) -> None:
-    shutil.copytree(two, two.parent / "shard-2-of-3-attempt-2")
 
 
 def _cut(two: Path) -> None:
@@ -121,12 +107,12 @@ def _cut(two: Path) -> None:
 def _other_index(two: Path) -> None:
     index = json.loads((two / "asking.json").read_text())["ended"]["index"]
     for number, tokens in ((1, "8"), (2, "9"), (3, "8")):
-        change_header(two.parent / f"shard-{number}-of-3", index={**index, "chunk_tokens": [tokens]})
+        change(two.parent / f"shard-{number}-of-3", "ended", index={**index, "chunk_tokens": [tokens]})
 
 
 def _other_image(two: Path) -> None:
     for number, digit in ((1, "a"), (2, "b"), (3, "a")):
-        change_header(two.parent / f"shard-{number}-of-3", images=[f"sha256:{digit * 64}"])
+        change(two.parent / f"shard-{number}-of-3", "ended", images=[f"sha256:{digit * 64}"])
 
 
 def _not_repeated(two: Path) -> None:
@@ -143,17 +129,7 @@ def _renumbered(two: Path) -> None:
 def _forged(two: Path) -> None:
     """Have one shard's answers say that they are another's."""
     _renumbered(two)
-    stored = json.loads((two / "asking.json").read_text())
-    (two / "asking.json").write_text(json.dumps({**stored, "shard": "2/3"}))
-
-
-def _other_number(two: Path) -> None:
-    two.rename(two.parent / "shard-2-of-4")
-
-
-def _other_commit(two: Path) -> None:
-    stored = json.loads((two / "asking.json").read_text())
-    (two / "asking.json").write_text(json.dumps({**stored, "schema": "raggate/asking/1"}))
+    change(two, shard="2/3")
 
 
 def _asked_again(number: int, times: int) -> Callable[[Path], None]:
@@ -186,19 +162,25 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
     [
         (_wild(elapsed_ms=-0.5), ": -0.5 ms and "),
         (_wild(retries=3), " and 3 retries, but the whole shard took "),
-        (_killed, "shard 2 of 3: {two}: it was killed, or is still running"),
+        (lambda two: change(two, ended=None), "shard 2 of 3: {two}: it was killed, or is still running"),
         (shutil.rmtree, "shard 2 of 3: missing"),
-        (_doubled, "shard 2 of 3: doubled: {two}, {two}-attempt-2"),
         (
-            lambda two: change_means(two, golden="0"),
+            lambda two: shutil.copytree(two, two.parent / "shard-2-of-3-attempt-2"),
+            "shard 2 of 3: doubled: {two}, {two}-attempt-2",
+        ),
+        (
+            lambda two: change(two, "means", golden="0"),
             "shard 2 of 3: {two}: asked with other settings: the golden set differs",
         ),
         (
-            lambda two: change_means(two, suite=3),
+            lambda two: change(two, "means", suite=3),
             "asking.json: damaged: Expected `str`, got `int` - at `$.means.suite`",
         ),
-        (lambda two: change_header(two, stopped="the API died"), "shard 2 of 3: {two}: it broke off: the API died"),
-        (lambda two: change_header(two, seconds=-1), "the start time or the duration in its asking.json is malformed"),
+        (lambda two: change(two, "ended", stopped="the API died"), "shard 2 of 3: {two}: it broke off: the API died"),
+        (
+            lambda two: change(two, "ended", seconds=-1),
+            "the duration in its asking.json is malformed",
+        ),
         (
             lambda two: change_rows(two, lambda rows: [rows[1], *rows[1:]]),
             "it does not have exactly one answer to each of its questions",
@@ -211,12 +193,15 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (_not_repeated, " of the repeated calls were not repeated"),
         (_renumbered, "{two}: it says that it is shard 1/3"),
         (_forged, "shard 2 of 3: {two}"),
-        (_other_number, "shard-2-of-4: it belongs to another number of shards"),
-        (_other_commit, "asking.json: schema is raggate/asking/1, but this raggate reads"),
+        (lambda two: two.rename(two.parent / "shard-2-of-4"), "shard-2-of-4: it belongs to another number of shards"),
+        (
+            lambda two: change(two, schema="raggate/asking/1"),
+            "asking.json: schema is raggate/asking/1",
+        ),
     ],
 )
 def test_a_shard_that_is_not_whole_is_named(
-    suite: Project, asked: Path, tmp_path: Path, harm: Callable[[Path], None], words: str
+    suite: Project, asked: Path, tmp_path: Path, harm: Callable[[Path], object], words: str
 ) -> None:
     """A shard that is missing, killed, doubled, half, cut, forged, or asked with other settings ends with 3."""
     two = Path(shutil.copytree(asked, tmp_path / "shards")) / "shard-2-of-3"
@@ -255,7 +240,7 @@ def test_an_attempt_that_ended_early_is_left_out_and_told(suite: Project, asked:
     """Of two attempts of a shard the one that asked everything counts, and the other is named."""
     parts = Path(shutil.copytree(asked, tmp_path / "shards"))
     shutil.copytree(parts / "shard-2-of-3", parts / "shard-2-of-3-attempt-2")
-    _killed(parts / "shard-2-of-3")
+    change(parts / "shard-2-of-3", ended=None)
     merged = shards.merge(asked_by(suite, out=tmp_path / "merged"), [parts])
     assert merged.left_out == ("shard-2-of-3: it was killed, or is still running",)
 
