@@ -48,7 +48,7 @@ class McpAdapter(Guarded, Struct, frozen=True):
 
     @classmethod
     def of(cls, config: Config, environment: Mapping[str, str]) -> McpAdapter:
-        """Make one from the configuration and raggate's own environment, of which headers name variables."""
+        """Make one from the configuration and the environment that its headers may read."""
         ask = config.ask
         secrets = variables(ask.headers, environment, "ask.headers")
         headers = {name: filled_text(text, secrets) for name, text in ask.headers.items()}
