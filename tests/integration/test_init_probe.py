@@ -167,7 +167,7 @@ def test_a_command_keeps_the_vault_that_it_names(root: Path, monkeypatch: pytest
     api = {"command": {"run": ["notes-mcp", "{vault.notes}"]}, "stdio": True}
     monkeypatch.setattr(first_config, "_sections", lambda *_: {"api": api, "ask": {"adapter": "mcp", **mcp}})
     known = first_config.Known(probe="notes-mcp notes", there=first_config.there(root, root / "notes"))
-    written = yaml.safe_load(first_config.text_of(root, known, None) or "")
+    written = yaml.safe_load(first_config.text_of(root, known) or "")
     assert (written["vault"], written["api"]) == ({"notes": "notes"}, api)
 
 

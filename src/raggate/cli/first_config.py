@@ -21,7 +21,7 @@ from raggate.base.yamlio import block, one_yaml_line as one_line
 
 if TYPE_CHECKING:
     from raggate.models.golden import Golden, Vault
-    from raggate.pipeline.tool_discovery import Choose, Wanted
+    from raggate.pipeline.tool_discovery import Wanted
 
 SCHEMA = ".raggate/raggate.schema.json"
 _LEVELS: dict[str, Any] = {"ask": {"response": {}}}
@@ -174,7 +174,7 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
         return f"{parts.scheme}://{parts.netloc}" if self.url else ""
 
 
-def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
+def text_of(directory: Path, known: Known) -> str | None:
     """Return the text of raggate.yml; None for the commented example. An API whose address is given is called."""
     from raggate.config import schema
 
@@ -184,15 +184,11 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
     if known.preset is not None:
         text = _head(directory, known.there, "") + preset(known.preset, known.probe)
     else:
-        sections = _discovered(directory, known, choose)
+        sections = _discovered(directory, known)
         # the command of a server that is started has the name of the vault in it
         name = _named_in(sections) if known.url else ""
         text = _head(directory, known.there, name) + block(sections, _LEVELS)
     schema.load(text.encode(), "raggate.yml")
-    if known.preset is not None and known.url:
-        from raggate.pipeline.discovery import refuse_other_engine
-
-        refuse_other_engine(known.preset, known.address)
     return text
 
 
@@ -229,7 +225,7 @@ def _check(known: Known) -> None:
         raise UsageError(f"--health: expected a path such as /livez, found {known.health!r}")
 
 
-def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[str, Any]:
+def _discovered(directory: Path, known: Known) -> dict[str, Any]:
     from raggate.base.redact import of_environment
     from raggate.config.service_settings import variables_in
     from raggate.inputs.headings import heading_paths
@@ -248,7 +244,6 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[st
         fields=_fields(known.fields),
         headers=headers,
         secrets=of_environment(known.environment, variables_in(headers.templates.values())),
-        choose=choose,
         tool=known.tool,
         body=body_of(known.body),
         health=known.health,

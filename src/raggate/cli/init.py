@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import posixpath
 import re
-import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import reduce
@@ -123,7 +122,7 @@ def init(
     In a repository that has raggate.yml, --owners alone writes CODEOWNERS, for the files of every suite.
 
     With --probe the API is called, its OpenAPI document is read if it has one, and its answer is recognised; what
-    cannot be recognised is asked for at a terminal, or else reported. With --preset only the names of your own index
+    cannot be recognised is reported, with the option that says it. With --preset only the names of your own index
     and fields are unknown, and the file shows where they go; --probe then says where the API runs, and tries it out.
     """
     from raggate.frontends.answers import Initialised
@@ -136,8 +135,7 @@ def init(
     if api.tried:
         # nothing is asked for what would not be written
         check_terms(directory, action, owners, there=there, force=force)
-    choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
-    config = first_config.text_of(directory, api, choose)
+    config = first_config.text_of(directory, api)
     written = write_example(directory, action, owners, config=config, there=there, force=force)
     for path in written:
         click.echo(log_line(f"wrote {path}"))
@@ -148,15 +146,6 @@ def init(
     if api.tried:
         _try_out(directory, api)
     return Answer(Initialised(written=tuple(written)))
-
-
-def _choose(asked: str, among: Sequence[str]) -> str:
-    for number, text in enumerate(among, 1):
-        click.echo(f"  {number}  {log_line(text, limit=200)}")
-    if not among:
-        return str(click.prompt(log_line(asked), prompt_suffix=" "))
-    number = click.prompt(log_line(asked), type=click.IntRange(1, len(among)), prompt_suffix=" ")
-    return among[int(number) - 1]
 
 
 def _advise(directory: Path, action: str, api: first_config.Known, config: str | None) -> None:

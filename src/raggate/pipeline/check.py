@@ -169,11 +169,7 @@ def _broken(request: Request, inputs: Inputs) -> frozenset[str]:
 
 
 def expired_waivers_resolved(change: sources.Source, config_name: str, started: str) -> bool:
-    """Return whether a change's own configuration has no waiver left that has expired; it has no other say.
-
-    Args:
-        started: when the run began, ISO 8601.
-    """
+    """Return whether a change's own configuration has no waiver left that has expired; it has no other say."""
     try:
         settings = schema.load(change.read(config_name), change.describe(config_name))
     except (RaggateError, OSError):
@@ -190,12 +186,7 @@ def write_reports(directory: Path, review: Review) -> None:
 def propose(
     run: Run, settings: RunConfig, terms: promote.Terms, read: Callable[[], Baseline | None]
 ) -> BaselineCandidate:
-    """Return the baseline that a run would become.
-
-    Args:
-        terms: why, by whom, and whether lower values are accepted.
-        read: reads the baseline there is, once the run is good enough; None when there is none.
-    """
+    """Return the baseline that a run would become; `read` gives the baseline there is, once the run is good enough."""
     scorecard = score.score(run, settings.score.k)
     findings = invariants.check_answers(run, settings.invariants, settings.gate)
     promote.refuse_unmeasured(run, scorecard, findings, settings.gate)
@@ -239,10 +230,8 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     """Ask the base build what counts against the change, and both sides what flipped, again.
 
     An API that is not known to be noisy is asked once, of a new start: two starts of one build may rank otherwise. The
-    base build of one whose noise was never measured is asked whether the configuration says so or not.
-
-    Args:
-        own: whether the build that lies here is the one that was measured, so that it may be asked again.
+    base build of one whose noise was never measured is asked whether the configuration says so or not. `own` says that
+    the build that lies here is the one that was measured.
     """
     if review.verdict.outcome != "regression":
         return None
@@ -309,16 +298,6 @@ class Asking(Struct, frozen=True, kw_only=True):
         questions = counted(len({case.id for case, _ in self.questions}), "question")
         self.request.say(f"asking {questions} again, of {who}")
 
-    @contextmanager
-    def up(self, build: Build, folder: str) -> Iterator[Booted]:
-        """Bring a build up, with a folder of the run directory for its files; it raises as `booted`."""
-        baseline = self.review.comparison.baseline
-        before = baseline.scorecard.fingerprint if baseline is not None else {}
-        place = Place(out=self.directory / folder, runs=self.directory.parent)
-        place.out.mkdir(exist_ok=True)
-        with booted(self.request, self.inputs, build, place, before) as up:
-            yield up
-
 
 def _of_the_base(asking: Asking, asked: Recheck, times: int) -> Recheck:
     try:
@@ -378,10 +357,13 @@ def _base_api(inputs: Inputs) -> tuple[Api, str]:
 def _scores(asking: Asking, build: Build, folder: str, times: int) -> tuple[tuple[CaseScore, ...], ...]:
     """Score a build's answers as those of the run; each time it is booted anew if the baseline knows of noise."""
     baseline = asking.review.comparison.baseline
-    starts = times if baseline is not None and repeats.noisy(baseline.scorecard.fingerprint) else 1
+    before = baseline.scorecard.fingerprint if baseline is not None else {}
+    place = Place(out=asking.directory / folder, runs=asking.directory.parent)
+    place.out.mkdir(exist_ok=True)
+    starts = times if repeats.noisy(before) else 1
     rounds = []
     for _ in range(starts):
-        with asking.up(build, folder) as up:
+        with booted(asking.request, asking.inputs, build, place, before) as up:
             rounds += [_score_once(asking, up) for _ in range(times // starts)]
     return tuple(rounds)
 
@@ -395,26 +377,13 @@ def _score_once(asking: Asking, up: Booted) -> tuple[CaseScore, ...]:
         notes.label(score.label(case, up.clean(result)))
         for (case, _), result in zip(asking.questions, asked.results, strict=True)
     )
-    run = asking.review.run
     # these answers and no others of the run, which may have asked everything several times
-    alone = Run(
-        run_id=run.run_id,
-        suite=run.suite,
-        started=run.started,
-        golden=run.golden,
-        results=items,
-        config=run.config,
-        fingerprint=run.fingerprint,
-    )
+    alone = replace(asking.review.run, results=items, repeats=())
     return tuple(score.score(alone, asking.inputs.config.score.k).cases)
 
 
 def selected(choice: Choice, golden: Golden, broken: Callable[[], frozenset[str]]) -> Selection | None:
-    """Choose the questions; None where all are asked, so that the run is whole.
-
-    Args:
-        broken: gives the questions that were broken when they were last asked.
-    """
+    """Choose the questions; None where all are asked, so that the run is whole. `broken` gives those of `--failed`."""
     keeps = [*_keeps(choice, golden)]
     if choice.failed:
         last = broken()
@@ -458,34 +427,21 @@ def _check(golden: Golden, option: str, given: Sequence[str], known: Sequence[st
 
 
 def _nothing(choice: Choice, golden: Golden) -> UsageError:
-    """The error for a selection without questions, with the nearest ids and words."""
+    """Name the nearest ids and words."""
     ids = [case.id for case in golden.cases]
+    place = golden.name if golden.part_of is None else f"the suite's part of {golden.name}"
+    problem = f"no question of {place} fits {choice.words}, so nothing was asked"
     if choice.matching is None:
-        return UsageError(
-            f"no question of {_place(golden)} fits {choice.words}, so nothing was asked",
-            hint="A question must fit all options together. Leave some out.",
-        )
+        return UsageError(problem, hint="A question must fit all options together. Leave some out.")
     searched = expressions.words_of(choice.matching)
     like = list(dict.fromkeys(name for word in searched for name in nearest_few(word, ids)))[:5]
     words = (word.strip(".,:;?!()\"'") for case in golden.cases for text in _texts(case) for word in text.split())
     meant = suggestion(searched[0], dict.fromkeys(words)) if searched else ""
-    return UsageError(
-        f"no question of {_place(golden)} fits {choice.words}, so nothing was asked{meant}",
-        hint=f"The nearest ids: {', '.join(map(cut, like))}." if like else "",
-    )
-
-
-def _place(golden: Golden) -> str:
-    return golden.name if golden.part_of is None else f"the suite's part of {golden.name}"
+    return UsageError(f"{problem}{meant}", hint=f"The nearest ids: {', '.join(map(cut, like))}." if like else "")
 
 
 def notes_address(request: Request, run: Run, *, first_run: bool) -> str:
-    """Return the address of the configuration's directory on the forge; the page checks its shape.
-
-    Args:
-        request: whose environment names the forge, as that of a job on GitHub or GitLab does.
-        first_run: whether the change's own files counted, because the trusted commit has none.
-    """
+    """Return the address of the configuration's directory on the forge that a job names; the page checks its shape."""
     files = _files_of(request.environment)
     provenance = run.provenance
     if not files:

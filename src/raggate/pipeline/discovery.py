@@ -20,7 +20,7 @@ from raggate.base.certificates import checked_by
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
 from raggate.base.numbers import setting
-from raggate.base.quote import cut, quoted
+from raggate.base.quote import cut
 from raggate.config.ask_settings import MCP_PATH
 from raggate.config.values import HttpUrl
 from raggate.pipeline import tool_discovery
@@ -37,9 +37,6 @@ from raggate.service.transport import Wire
 SECONDS = 30.0
 """For everything that is asked of the API."""
 
-WITH_SOMEBODY_S = 600.0
-"""The same where somebody at a terminal is asked on the way."""
-
 _CALL_S = 5.0
 MAX_BODY_BYTES = 4 << 20
 MAX_REQUESTS = 12
@@ -55,30 +52,15 @@ _COUNTS = ("k", "top_k", "limit", "size", "n_results", "max_results", "similarit
 
 
 def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> dict[str, Any]:
-    """Call an API and give the sections `api` and `ask` of a configuration for it, and the one vault that it names.
-
-    Args:
-        transport: carries the requests, in place of a connection.
-    """
+    """Call an API and give the sections `api` and `ask` of a configuration for it, and the one vault that it names."""
     url = _checked(wanted)
     parts = urlsplit(url)
     # what ends in a slash may be another page than what does not
     base, path = f"{parts.scheme}://{parts.netloc}", wanted.url.partition(parts.netloc)[2]
-    seconds = SECONDS if wanted.choose is None else WITH_SOMEBODY_S
     hint = "Is it slow, or does it send its answers bit by bit?"
-    late = CannotTell(f"{base} did not answer everything within {setting(seconds)} s", hint=hint)
-    with dates.within(seconds, late), _calls(base, seconds, transport) as calls:
+    late = CannotTell(f"{base} did not answer everything within {setting(SECONDS)} s", hint=hint)
+    with dates.within(SECONDS, late), _calls(base, transport) as calls:
         return _Discovery(wanted, base, calls).sections(path)
-
-
-def refuse_other_engine(preset: str, url: str, transport: httpx.BaseTransport | None = None) -> None:
-    """Refuse a preset at the address of an engine that is another, or that takes no words."""
-    with _calls(url, SECONDS, transport) as calls:
-        engine = _Discovery(Wanted(url=url, question=""), url, calls).engine()
-    if engine == _VECTORS_ONLY:
-        raise UsageError(f"{url} takes vectors and no words", hint=NO_WORDS)
-    if engine not in ("", preset):
-        raise UsageError(f"{url} is not for the preset {preset}", hint=f"It is {engine}: `--preset {engine}`.")
 
 
 def _checked(wanted: Wanted) -> str:
@@ -92,10 +74,10 @@ def _checked(wanted: Wanted) -> str:
 
 
 @contextmanager
-def _calls(base: str, seconds: float, transport: httpx.BaseTransport | None) -> Iterator[httpx.Client]:
+def _calls(base: str, transport: httpx.BaseTransport | None) -> Iterator[httpx.Client]:
     wire = Wire(
         transport or httpx.HTTPTransport(trust_env=False, verify=checked_by(base)),
-        deadline=time.monotonic() + seconds,
+        deadline=time.monotonic() + SECONDS,
         seconds=_CALL_S,
         max_bytes=MAX_BODY_BYTES,
         now=time.monotonic,
@@ -206,14 +188,14 @@ class _Discovery(Struct):
         return chunks if isinstance(chunks, list) else None
 
     def _candidates(self, document: Any, path: str) -> list[Request]:
+        unnamed = path in ("", "/")
+        described = openapi.requests(document) if unnamed and not self._wanted.body else []
+        if unnamed and not described:
+            raise self._no_path(document)
         if self._wanted.body:
-            named = self._asked_path(document) if path in ("", "/") else path
-            return [Request(path=named, body=self._wanted.body)]
-        if path in ("", "/"):
-            described = openapi.requests(document)
-            if described:
-                return described[:MAX_REQUESTS]
-            path = self._asked_path(document)
+            return [Request(path=path, body=self._wanted.body)]
+        if described:
+            return described[:MAX_REQUESTS]
         own = openapi.requests(document, path)
         posts = [Request(path=path, body={name: "{question}"}) for name in _QUESTIONS]
         gets = [Request(path=path, query={name: "{question}"}) for name in _QUESTIONS]
@@ -221,20 +203,12 @@ class _Discovery(Struct):
 
     def _preset(self) -> str:
         """Return the hint for the engine that answers here; nothing if it is none that is known."""
-        engine = self.engine()
+        engine = next(filter(None, (engine_at(path, self._get(path).json()) for path in SIGNS)), "")
         if engine == _VECTORS_ONLY:
             return NO_WORDS
         return f"This is an engine with a preset: `--preset {engine} --probe {self._base}`." if engine else ""
 
-    def engine(self) -> str:
-        """Return the preset of the engine that answers here; nothing if it is none that is known."""
-        for path in SIGNS:
-            name = engine_at(path, self._get(path).json())
-            if name or not self._connected:
-                return name
-        return ""
-
-    def _asked_path(self, document: Any) -> str:
+    def _no_path(self, document: Any) -> UsageError:
         missing = f"{self._base} describes nothing that looks like a search"
         if document is None:
             missing = (
@@ -244,12 +218,7 @@ class _Discovery(Struct):
         if path:
             missing = f"{missing}, except {path}, whose name suggests that it may write"
         hint = self._preset() or f"Name the endpoint too: `--probe {self._base}{path or '/search'}`."
-        if self._wanted.choose is None:
-            raise UsageError(missing, hint=hint)
-        path = self._wanted.choose(f"{missing}. What is the path of its search, such as /search?", ()).strip()
-        if not path.startswith("/") or any(sign in path for sign in "?# {}\\"):
-            raise UsageError(f"expected a path such as /search, found {quoted(path)}", hint=hint)
-        return path
+        return UsageError(missing, hint=hint)
 
     def _answered(self, candidates: Sequence[Request]) -> tuple[Request, tuple[StreamBy, Any], Shape]:
         """Ask until an answer is understood; give the request, and the answer as it is read."""

@@ -6,7 +6,7 @@ Only tools that say by their names that they search are called, or the one that 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
@@ -43,12 +43,8 @@ from raggate.service.transport import WaitingTransport
 _LONGEST = 500
 """Characters of the longest text that may be headings: a passage that begins with them is longer."""
 
-Choose = Callable[[str, Sequence[str]], str]
-"""Asks somebody at a terminal a question; the texts are what can be chosen, none for anything. Untrusted texts."""
-
-
 SECONDS = 60.0
-"""For a server that is started, and everything that it is asked; somebody at a terminal thinks within them, too."""
+"""For a server that is started, and everything that it is asked."""
 MAX_CALLS = 12
 _K = 10
 _SHOWN = 20
@@ -71,7 +67,6 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
         fields: part of a chunk, or `list` -> its path, as somebody said it.
         headers: what every request is sent with.
         secrets: values that no message may hold.
-        choose: asks at a terminal; None where nobody is there to answer.
         tool: the tool of an MCP server that searches; empty where nobody said so.
         body: the JSON body that asks the question; empty for the usual names.
         health: the path that answers 200 when it is up; empty for the usual ones.
@@ -85,7 +80,6 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
     fields: Mapping[str, str] = field(default_factory=dict)
     headers: Headers = field(default_factory=Headers)
     secrets: tuple[str, ...] = ()
-    choose: Choose | None = None
     tool: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
     health: str = ""
@@ -109,7 +103,12 @@ def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
     """Return the section of the chunks, with what somebody said before what was recognised."""
     paths_by_part = {"list": shape.list, **shape.fields, **wanted.fields}
     if not paths_by_part.keys() & {"rel_path", "doc_id"}:
-        paths_by_part["rel_path"] = _asked_note(shape, wanted.choose)
+        texts = enumerated(list(shape.texts[:20])) or "none"
+        raise UsageError(
+            f"no part of a passage in {shape.list} looks like the path of its note. Its texts are {texts}",
+            hint="Name it with `--map rel_path=meta.file`, or with `--map doc_id=id` if there is only an id. "
+            "If another call returns the path of an id, add `chunk` to the written file: docs/adapters.md.",
+        )
     chunks: dict[str, Any] = {name: paths_by_part[name] for name in ChunkFields.model_fields if name in paths_by_part}
     prefix = _prefix(chunks, root, wanted)
     if prefix and "path_prefix" not in chunks:
@@ -146,18 +145,6 @@ def _found_by_text(chunks: Mapping[str, Any], root: Any, wanted: Wanted) -> bool
         return False
     found = [wanted.find(None, it.rel_path, it.heading_path, it.text) for it in passages[:JUDGED_CHUNKS]]
     return bool(found) and 2 * sum(headings is not None for headings in found) >= len(found)
-
-
-def _asked_note(shape: Shape, choose: Choose | None) -> str:
-    texts = enumerated(list(shape.texts[:20]))
-    missing = f"no part of a passage in {shape.list} looks like the path of its note"
-    if choose is not None and shape.texts:
-        return choose(f"{missing}. Which is it?", shape.texts)
-    raise UsageError(
-        f"{missing}. Its texts are {texts or 'none'}",
-        hint="Name it with `--map rel_path=meta.file`, or with `--map doc_id=id` if there is only an id. If another "
-        "call returns the path of an id, add `chunk` to the written file: docs/adapters.md.",
-    )
 
 
 def _prefix(chunks: Mapping[str, str], root: Any, wanted: Wanted) -> str | None:
@@ -285,10 +272,6 @@ class _Tools(Struct):
         if self._wanted.tool:
             return [self._named(self._wanted.tool, by_name)]
         likely = mcp_tools.searching(self._listed)
-        choose = self._wanted.choose
-        if choose is not None and by_name and len(likely) != 1:
-            names = [tool.name for tool in likely] or [*by_name]
-            return [by_name[choose("Which tool of the MCP server searches the notes?", names)]]
         if not likely:
             left_out = [*islice(mcp_tools.left_out(self._listed), _SHOWN)]
             why = left_out or ["no name says that it searches"]

@@ -17,7 +17,7 @@ from raggate.base.yamlio import block
 from raggate.config import schema
 from raggate.inputs.text_places import finder
 from raggate.models.golden import Vault
-from raggate.pipeline.discovery import Wanted, discover, refuse_other_engine
+from raggate.pipeline.discovery import Wanted, discover
 from raggate.service.engines import NO_WORDS
 from tables import each_row
 from tries import tried
@@ -207,20 +207,6 @@ def test_the_protocol_of_raggate_itself() -> None:
     mixed = [{"vault": "personal"}, {"vault": "work"}]
     several = Api(path="/api/v1/ask", search=lambda _: {"debug": {"retrieved_chunks": mixed}})
     assert "vault" not in discovered(several)
-
-
-def test_somebody_at_a_terminal_is_asked() -> None:
-    """What is not recognised is asked for: the endpoint, and which text is the path of the note."""
-    asked: list[tuple[str, tuple[str, ...]]] = []
-
-    def choose(text: str, among: Any) -> str:
-        asked.append((text, tuple(among)))
-        return "/find" if not among else "where"
-
-    api = Api({"/health": {}}, lambda _: {"hits": [{"where": "x", "text": "y"}]})
-    chunks = discovered(api, choose=choose)["ask"]["response"]["chunks"]
-    assert chunks == {"list": "hits", "rel_path": "where", "text": "text"}
-    assert [among for _, among in asked] == [(), ("where", "text")]
 
 
 @each_row(
@@ -423,35 +409,3 @@ def test_chroma_takes_no_words() -> None:
     with pytest.raises(UsageError) as caught:
         discovered(Api({"/api/v2/heartbeat": {"nanosecond heartbeat": 1}}), f"{URL}/query")
     assert caught.value.hint == NO_WORDS
-
-
-@each_row(
-    ("page", "answer", "said", "hint"),
-    [
-        ("/api/v2/heartbeat", {"nanosecond heartbeat": 1}, f"{URL} takes vectors and no words", NO_WORDS),
-        ("/v1/meta", {"modules": {}}, f"{URL} is not for the preset chroma", "It is weaviate: `--preset weaviate`."),
-    ],
-)
-def test_a_preset_is_refused_at_another_engine(page: str, answer: dict[str, Any], said: str, hint: str) -> None:
-    """Before anything is written, an engine that the preset is not for says so by a page that it alone has."""
-    with pytest.raises(UsageError) as caught:
-        refuse_other_engine("chroma", URL, httpx.MockTransport(Api({page: answer})))
-    assert (str(caught.value), caught.value.hint) == (said, hint)
-
-
-@each_row("pages", [{}, {"/": {"tagline": "You Know, for Search"}}, {"/": ["a", 1]}])
-def test_a_preset_is_taken_where_nothing_speaks_against_it(pages: dict[str, Any]) -> None:
-    """Its own engine, a service that is no engine, and one whose pages say nothing are taken as they are."""
-    refuse_other_engine("elasticsearch", URL, httpx.MockTransport(Api(pages)))
-
-
-def test_a_preset_is_taken_where_nothing_answers() -> None:
-    """An engine that is not up is asked once; trying the preset out says the rest."""
-    asked = []
-
-    def refuse(request: httpx.Request) -> httpx.Response:
-        asked.append(request)
-        raise httpx.ConnectError("refused")
-
-    refuse_other_engine("solr", URL, httpx.MockTransport(refuse))
-    assert len(asked) == 1

@@ -130,23 +130,6 @@ def test_results_of_every_kind_are_read(result: dict[str, Any], settings: dict[s
     assert {name: made[name] for name in made if name not in ("adapter", "tool", "body")} == settings
 
 
-def test_somebody_at_a_terminal_picks_the_tool() -> None:
-    """Where several tools search, or none says so, somebody says which; where one does, nobody is asked."""
-    asked: list[Any] = []
-
-    def choose(question: str, among: Any) -> str:
-        asked.append((question, list(among)))
-        return str(among[-1])
-
-    several = Server(tools=[tool("search_notes"), tool("search_web")])
-    assert discovered(several, choose=choose)["ask"]["tool"] == "search_web"
-    assert several.called == ["search_web"]
-    assert discovered(Server(tools=[tool("lines")]), choose=choose)["ask"]["tool"] == "lines"
-    assert [among for _, among in asked] == [["search_notes", "search_web"], ["lines"]]
-    discovered(Server(), choose=choose)
-    assert len(asked) == 2
-
-
 def test_the_tool_that_was_named_is_called() -> None:
     """Whatever its name says."""
     server = Server(tools=[tool("search_notes"), tool("lines")])
