@@ -55,9 +55,8 @@ def measure(
 
     Args:
         below: the run directory that this is a part of: it gets this one's files in `preview`.
-        baseline: what the run will be held against, which tells how large its index was.
-        boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
-        selection: the questions that are asked; None for all of them, and whatever is asked beside them.
+        baseline: tells how large the index was.
+        boots: how often the API is booted, each time for an equal part of `ask.repeat`.
         build: what is booted in place of the working tree's API.
     """
     with ExitStack() as stack:
@@ -162,7 +161,7 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
 
 
 def in_order(cases: Sequence[Case], modes: Iterable[str], results: Sequence[Result]) -> Iterator[tuple[Case, Result]]:
-    """Yield each result with its case, by repeat, mode and case, whatever the order of the results."""
+    """Yield each result with its case, by repeat, mode and case."""
     places, numbers = places_of(cases), {mode: number for number, mode in enumerate(modes)}
     known: dict[tuple[int, int, int], Result] = {}
     for result in results:
@@ -174,10 +173,7 @@ def in_order(cases: Sequence[Case], modes: Iterable[str], results: Sequence[Resu
 
 
 class Finish(Struct, frozen=True, kw_only=True):
-    """The answers of a run -> the run, labelled and judged, in its directory; the same wherever they were asked for.
-
-    `blank` is the run before anything was asked.
-    """
+    """The answers of a run -> the run, labelled and judged, in its directory. `blank` is the run without answers."""
 
     request: Request
     inputs: Inputs
@@ -213,11 +209,6 @@ class Finish(Struct, frozen=True, kw_only=True):
         return answers.noted_in(self.blank)
 
 
-def _reproduce(request: Request, inputs: Inputs, selection: Selection | None) -> str:
-    # the commit that a first run is held against has no configuration
-    return (replace(request, against=None) if inputs.first_run else request).reproducing(selection)
-
-
 def blank_run(
     directory: Path,
     started: str,
@@ -229,11 +220,10 @@ def blank_run(
     *,
     command: RunCommand,
 ) -> Run:
-    """Return a run without results, with only how it is measured.
-
-    `started` is ISO 8601; `build` and `kept`, its answers on disk, tell which checkout is measured where there are any.
-    """
+    """Return a run without results; `build`, or `kept`, its answers on disk, tell which checkout is measured."""
     settings = inputs.config
+    # the commit that a first run is held against has no configuration
+    again = replace(request, against=None) if inputs.first_run else request
     judging = (settings.golden, settings.baseline_path)
     seen = build or kept
     checkout = seen.checkout if seen is not None else None
@@ -253,7 +243,7 @@ def blank_run(
             in_vaults=build_context.in_vaults(settings.api, settings.vault, inputs.vault.directories, judging),
             baseline_name=inputs.baseline.name if inputs.baseline else None,
             baseline_commit=inputs.baseline.commit if inputs.baseline else None,
-            reproduce=_reproduce(request, inputs, selection) if build is None and request.retriever is None else "",
+            reproduce=again.reproducing(selection) if build is None and request.retriever is None else "",
             command=command,
             build=build.title if build is not None else IN_PROCESS if request.retriever is not None else "",
         ),
@@ -272,10 +262,7 @@ def finished_run(
     stopped: str | None,
     log: tuple[str, ...] = (),
 ) -> Run:
-    """Return the run that results make: in order, labelled, with what the API says of its index.
-
-    `stopped` says why it was cut short, None when it was not.
-    """
+    """Return the run that results make: in order, labelled, with what the API says of its index."""
     index: dict[str, object] = {}
     first, later = list[LabelledResult](), list[LabelledResult]()
     for case, result in in_order(blank.golden.cases, modes_of(blank.fingerprint), results):
@@ -314,8 +301,7 @@ def directory_of(
 ) -> tuple[Path, str, UnfinishedRun | None]:
     """Make the directory of a run, or find the one that goes on. Returns when it began too, and its answers so far.
 
-    Until `stack` is left, whatever ends the run leaves the reason in the directory. `command` is None where no answers
-    are kept, as of a run that is beside another one.
+    Until `stack` is left, whatever ends the run leaves the reason in the directory. Without `command` none are kept.
     """
     started = now()
     if command is not None and unfinished_run.keeps(request, command):
@@ -334,17 +320,9 @@ def _kept(
 ) -> UnfinishedRun:
     checkout = sources.head(request.root, request.remote)
     asking = unfinished_run.asking(request, inputs, cases, command, started, checkout)
-    if request.resume is None:
-        return UnfinishedRun(
-            directory=run_place(stack, request, inputs, started), asking=asking, checkout=checkout, say=request.say
-        )
-    return UnfinishedRun(
-        directory=unfinished_run.place(request, run_directory.safe_runs(request), request.resume),
-        asking=asking,
-        checkout=checkout,
-        resumes=True,
-        say=request.say,
-    )
+    resumes = request.resume is not None
+    directory = unfinished_run.place(request) if resumes else run_place(stack, request, inputs, started)
+    return UnfinishedRun(directory=directory, asking=asking, checkout=checkout, resumes=resumes, say=request.say)
 
 
 def _cleared(directory: Path) -> Path:
@@ -359,10 +337,7 @@ def _made(directory: Path) -> Path:
 
 
 def run_place(stack: ExitStack, request: Request, inputs: Inputs, started: str) -> Path:
-    """Make the directory of a run that began at a time, ISO 8601, and tell of it, and of notes that are no UTF-8.
-
-    Until `stack` is left, whatever ends the run leaves the reason there.
-    """
+    """Make the directory of a run, in which whatever ends the run before `stack` is left leaves the reason."""
     vault.say_malformed(inputs.vault, request.say)
     runs = run_directory.safe_runs(request)
     directory = begun(stack, lambda: run_directory.create(runs, started), inputs.config)

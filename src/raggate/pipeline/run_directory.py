@@ -99,10 +99,14 @@ def write_reports(directory: Path, reports: Reports[T], value: T) -> None:
 
 
 def create(parent: Path, started: str) -> Path:
-    """Make a fresh directory named after the start, `YYYYMMDD_HHMMSS`, with a number where that exists already."""
-    stamp = started.replace("-", "").replace(":", "").replace("T", "_").removesuffix("Z")
+    """Make a fresh directory named after the start, `YYYYMMDD_HHMMSS`."""
+    return fresh(parent, started.replace("-", "").replace(":", "").replace("T", "_").removesuffix("Z"))
+
+
+def fresh(parent: Path, name: str, again: str = "_") -> Path:
+    """Make a directory, with a number where there is one of this name already."""
     for attempt in range(1, 1000):
-        path = parent / (stamp if attempt == 1 else f"{stamp}_{attempt}")
+        path = parent / (name if attempt == 1 else f"{name}{again}{attempt}")
         try:
             path.mkdir(parents=True)
             _ignore(parent)
@@ -116,7 +120,7 @@ def create(parent: Path, started: str) -> Path:
                 hint="Remove the file, or name another directory with --out.",
             ) from None
         return path
-    raise UsageError(f"cannot make a run directory in {parent}: {stamp} exists a thousand times")
+    raise UsageError(f"cannot make a run directory in {parent}: {name} exists a thousand times")
 
 
 def way_to(root: Path, directory: Path) -> str:

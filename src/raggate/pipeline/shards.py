@@ -40,7 +40,6 @@ from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.service.ask import RETRIES, questions_of
 
 MOST_SHARDS = 10_000
-MOST_ATTEMPTS = 1000
 PROBING_SHARD = 1
 """The shard that asks what invariants need."""
 
@@ -69,11 +68,6 @@ class Shard(NamedTuple):
     def __str__(self) -> str:
         """Write it as `--shard` takes it."""
         return f"{self.number}/{self.of}"
-
-    @property
-    def name(self) -> str:
-        """The name of its first directory."""
-        return f"shard-{self.number}-of-{self.of}"
 
 
 class _Variables(NamedTuple):
@@ -180,31 +174,16 @@ def run(request: Request, shard: Shard) -> ShardResult:
             )
         parent = run_directory.safe_runs(request)
         checkout = sources.head(request.root, request.remote)
-        by = unfinished_run.asking(
-            request, inputs, cases_of(inputs.golden, shard), "shard", now(), checkout, shard=str(shard)
-        )
+        cases = cases_of(inputs.golden, shard)
+        by = unfinished_run.asking(request, inputs, cases, "shard", now(), checkout, shard=str(shard))
         resumes = request.resume is not None
-        directory = unfinished_run.place(request, parent, request.resume) if request.resume else _create(parent, shard)
+        name = f"shard-{shard.number}-of-{shard.of}"
+        directory = unfinished_run.place(request) if resumes else run_directory.fresh(parent, name, again="-attempt-")
         keeping = UnfinishedRun(directory=directory, asking=by, checkout=checkout, resumes=resumes, say=request.say)
         with keeping as kept:
             request.voice.created(directory)
             with failure_reports(directory, inputs.config):
                 return _ask(request, inputs, shard, kept)
-
-
-def _create(parent: Path, shard: Shard) -> Path:
-    for attempt in range(1, MOST_ATTEMPTS):
-        path = parent / (shard.name if attempt == 1 else f"{shard.name}-attempt-{attempt}")
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise UsageError(
-                f"cannot make the directory {path}: {error.strerror}", hint="Name another directory with --out."
-            ) from None
-        return path
-    raise UsageError(f"{parent}: shard {shard.number} was begun {MOST_ATTEMPTS} times there already")
 
 
 def _ask(request: Request, inputs: Inputs, shard: Shard, kept: UnfinishedRun) -> ShardResult:

@@ -34,6 +34,7 @@ from raggate.models.run import Result, Run
 from raggate.pipeline import result_rows
 from raggate.pipeline.answers import AnswersSoFar, index_counts, index_values
 from raggate.pipeline.request import Request, unheard
+from raggate.pipeline.run_directory import safe_runs
 from raggate.scoring.score import METRICS_VERSION
 from raggate.service.ask import questions_of
 
@@ -315,9 +316,10 @@ def keeps(request: Request, command: str) -> bool:
     return command in {"check", "run"} and not request.action
 
 
-def place(request: Request, out: Path, named: Path) -> Path:
-    """Find the directory that is resumed: a path, or a name in `out`."""
-    directory = named if named.is_dir() else out / named
+def place(request: Request) -> Path:
+    """Find the directory that is resumed: a path, or a name among the runs."""
+    named = request.resume or Path()
+    directory = named if named.is_dir() else safe_runs(request) / named
     if not (directory / HEADER).exists() or not (directory / result_rows.PLAIN).exists():
         raise UsageError(
             f"{named}: nothing to resume there. The run is missing, complete, or never began to ask",
