@@ -37,10 +37,7 @@ def judge(
     from raggate.pipeline import rejudge
     from raggate.scoring import figures
 
-    asked = rejudge.Rejudging(
-        directory=directory, config_file=config_file, mode=mode, environment=environment, say=console.say, prune=prune
-    )
-    values = rejudge.judge_directory(asked)
+    values = rejudge.judge_directory(directory, config_file, mode, environment, console.say, prune=prune)
     for retriever, name, value in values:
         click.echo(f"{log_line(retriever)}  {name:32} {figures.value(name, value):>7}  n={value.n}")
     rows = tuple(MetricRow(mode=where, metric=name, **as_dict(value)) for where, name, value in values)

@@ -81,14 +81,10 @@ class Prober(Guarded, Struct, frozen=True):
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """What one process asks of a run.
+    """What one process asks of a run; `build` and `boots` as of `measure`, directories as of `Place`.
 
     Attributes:
-        directory: where the API leaves its files.
-        runs: the directory of all runs, which no API sees.
         before: the fingerprint of the baseline, which tells how large its index was; empty without one.
-        build: what is booted in place of the working tree's API.
-        boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
         again: whether a few questions are asked a second time; only where all are asked once.
         kept: keeps the answers as they come, and has those from before the process was killed.
     """
@@ -193,11 +189,7 @@ def check_modes(request: Request, inputs: Inputs) -> None:
 
 
 def chosen(inputs: Inputs, results: Iterable[Result]) -> tuple[Result, ...]:
-    """Choose the answers whose questions are asked again, of all of a run or of those of a shard.
-
-    Which questions may be drawn depends on all of the golden set, so that shards ask what the whole run needs and few
-    others.
-    """
+    """Choose the answers whose questions are asked again. Shards draw from the whole golden set, as one run does."""
     lots = drawn(inputs)
     of_these = (result for result in results if (result.mode, result.case_id) in lots)
     return repeats.sample(of_these, inputs.config.ask.repeat_sample)
@@ -222,11 +214,7 @@ def ask_again(request: Request, inputs: Inputs, up: Booted, answers: AnswersSoFa
 
 
 def compared(inputs: Inputs, answers: AnswersSoFar) -> Repeated | None:
-    """Compare second answers with the first ones; None where nothing was asked again.
-
-    Args:
-        answers: those of a whole run. Second ones to questions that a whole run does not ask again are left out.
-    """
+    """Compare the second answers of a whole run with the first ones; None where nothing was asked again."""
     if not answers.again:
         return None
     cases = by_id(inputs.golden.cases)
@@ -287,18 +275,22 @@ class Place(Struct, frozen=True, kw_only=True):
 
 @contextmanager
 def booted(request: Request, inputs: Inputs, build: Build, place: Place, before: Fingerprint) -> Iterator[Booted]:
-    """Bring a build up; on leaving it is gone.
-
-    Args:
-        before: the fingerprint of the baseline, which tells how large its index was; empty without one.
-    """
-    secrets = _secrets(request, inputs.config, build.api)
-
-    def say(line: str) -> None:
-        request.say(redact.redact_cut(line, secrets))
-
-    workspace = _workspace(request, inputs, build, place, secrets, say)
+    """Bring a build up; on leaving it is gone. `before` is the fingerprint of the baseline, empty without one."""
     settings = inputs.config
+    secrets = _secrets(request, settings, build.api)
+
+    workspace = Workspace(
+        root=build.root,
+        out=place.out.resolve(),
+        runs=place.runs.resolve(),
+        vaults=inputs.vault.directories,
+        environment=request.environment,
+        say=lambda line: request.say(redact.redact_cut(line, secrets)),
+        in_action=request.action,
+        secrets=secrets,
+        identified=place.identified,
+        source=build.source,
+    )
     adapter: Adapter = made_of(settings, build.root, request.environment)
     if request.retriever is not None:
         # loaded only for those who use it
@@ -316,29 +308,7 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
     start = getattr(adapter, "start", None) if build.api.url is None else None
     ready = boot.up(build.api, workspace, index_state=counted, expected=expected, start=start)
     with _redacted_errors(secrets), _with_line(request, build), ready as api:
-        yield Booted(
-            adapter=adapter,
-            api=api,
-            clean=_cleaner(secrets, inputs.vault, settings),
-            secrets=secrets,
-        )
-
-
-def _workspace(
-    request: Request, inputs: Inputs, build: Build, place: Place, secrets: tuple[str, ...], say: Callable[[str], None]
-) -> Workspace:
-    return Workspace(
-        root=build.root,
-        out=place.out.resolve(),
-        runs=place.runs.resolve(),
-        vaults=inputs.vault.directories,
-        environment=request.environment,
-        say=say,
-        in_action=request.action,
-        secrets=secrets,
-        identified=place.identified,
-        source=build.source,
-    )
+        yield Booted(adapter=adapter, api=api, clean=_cleaner(secrets, inputs.vault, settings), secrets=secrets)
 
 
 def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
@@ -389,14 +359,6 @@ def redacted(lines: Sequence[str], secrets: tuple[str, ...]) -> tuple[str, ...]:
 
 def _cleaner(secrets: tuple[str, ...], notes: Vault, settings: Config) -> Callable[[Result], Result]:
     """Return what takes secrets out of a result, and before that finds headings if the settings want it."""
-    clean = _redactor(secrets, notes)
-    if not settings.ask.headings_by_text:
-        return clean
-    find = text_places.finder(notes)
-    return lambda result: clean(text_places.with_headings(result, find))
-
-
-def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:
     note_texts = [text for name, note in notes.texts.items() for text in (*name, note)]
     scrub = redact.Scrubber(secret for secret in secrets if not any(secret in text for text in note_texts))
 
@@ -404,8 +366,10 @@ def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Resu
         if result.failure is None:
             response = scrub(result.response)
             return result if response is result.response else replace(result, response=response)
-        return replace(
-            result, failure=replace(result.failure, message=redact.redact_cut(result.failure.message, secrets))
-        )
+        message = redact.redact_cut(result.failure.message, secrets)
+        return replace(result, failure=replace(result.failure, message=message))
 
-    return clean
+    if not settings.ask.headings_by_text:
+        return clean
+    find = text_places.finder(notes)
+    return lambda result: clean(text_places.with_headings(result, find))

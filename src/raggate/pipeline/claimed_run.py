@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
 from pathlib import Path
+from typing import TypeGuard
 
 from msgspec.structs import replace
 
@@ -42,6 +43,7 @@ ITS_WORDS = "what the run itself says:"
 """The line of a log before what an untrusted run says."""
 
 STOPPED = "the run stopped before all questions were asked"
+_NO_ANSWER = Failure(kind="aborted", message="the run has no answer for this question")
 
 _UNANSWERED, _ANSWERED = 1, 2
 
@@ -56,7 +58,8 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
     settings = inputs.config
     expected = inputs.fingerprint()
     _refuse_other_means(claimed, inputs, expected, hint)
-    _refuse_nothing(claimed)
+    if claimed.stopped is not None and not len(claimed.results):
+        raise CannotTell("the run has no result: it stopped earlier", log=_its_words(claimed))
     _refuse_parts(claimed, inputs, hint)
     _refuse_wild_numbers(claimed)
     cases = by_id(inputs.golden.cases)
@@ -96,17 +99,12 @@ def _probes(claimed: Run, inputs: Inputs) -> Probing:
     def believed(probe: Probe) -> ProbeAnswer:
         claim = claims[places[probe]] if probe in places else None
         if claim is None or claim.result.failure is not None:
-            return _unanswered_probe(probe)
+            none = Result(probe.case_id, probe.mode, response=None, failure=_NO_ANSWER, retries=0, elapsed_ms=0.0)
+            return ProbeAnswer(probe=probe, result=none)
         leaks = tuple(leak for leak in claim.leaks if leak.note in inputs.vault.notes)
         return replace(claim, result=_plain_coverage(claim.result), leaks=leaks)
 
     return Probing(answers=tuple(map(believed, planned)), private=private)
-
-
-def _unanswered_probe(probe: Probe) -> ProbeAnswer:
-    failure = Failure(kind="aborted", message="the run has no answer for this question")
-    result = Result(case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0)
-    return ProbeAnswer(probe=probe, result=result)
 
 
 def _own_account(claimed: Run, inputs: Inputs, probes: Probing) -> dict[str, object]:
@@ -129,21 +127,19 @@ def _repeated(claimed: Run, inputs: Inputs) -> dict[str, object]:
 
 
 def _index_counts(claimed: Run) -> dict[str, int]:
-    """Return how many documents and chunks the index held, by the answers or else the last look; nothing of neither."""
-    kept: dict[str, int] = {}
-    for item in claimed.results:
-        coverage = (item.result.response.coverage if item.result.response is not None else None) or {}
-        _keep_counts(kept, {key: coverage.get(field) for key, field in _INDEX_COUNTS.items()})
-        if len(kept) == len(_INDEX_COUNTS):
-            break
-    _keep_counts(kept, {key: claimed.fingerprint.get(key) for key in _INDEX_COUNTS})
-    return {key: kept[key] for key in _INDEX_COUNTS if key in kept}
+    """Return how many documents and chunks the index held, by the first answer that tells, or else the last look."""
+    responses = [item.result.response for item in claimed.results if item.result.response is not None]
+    kept = {}
+    for key, name in _INDEX_COUNTS.items():
+        told = ((response.coverage or {}).get(name) for response in responses)
+        count = next(filter(_is_count, (*told, claimed.fingerprint.get(key))), None)
+        if count is not None:
+            kept[key] = count
+    return kept
 
 
-def _keep_counts(kept: dict[str, int], counts: Mapping[str, object]) -> None:
-    for key, count in counts.items():
-        if type(count) is int and 0 <= count <= MOST_COUNT:
-            kept.setdefault(key, count)
+def _is_count(value: object) -> TypeGuard[int]:
+    return type(value) is int and 0 <= value <= MOST_COUNT
 
 
 def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, object], hint: str) -> None:
@@ -183,11 +179,6 @@ def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
     }
 
 
-def _refuse_nothing(claimed: Run) -> None:
-    if claimed.stopped is not None and not len(claimed.results):
-        raise CannotTell("the run has no result: it stopped earlier", log=_its_words(claimed))
-
-
 def _its_words(claimed: Run) -> tuple[str, ...]:
     return () if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log)
 
@@ -216,11 +207,7 @@ def _plain_coverage(result: Result) -> Result:
     response = result.response
     if response is None or response.coverage is None:
         return result
-    kept = {
-        key: value
-        for key, value in response.coverage.items()
-        if (type(value) is int and 0 <= value <= MOST_COUNT) or key in _OF_THE_INDEX
-    }
+    kept = {key: value for key, value in response.coverage.items() if _is_count(value) or key in _OF_THE_INDEX}
     return replace(result, response=replace(response, coverage=kept))
 
 

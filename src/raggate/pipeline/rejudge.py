@@ -6,14 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.files import read_file
 from raggate.base.numbers import counted
 from raggate.base.quote import cut
-from raggate.base.redact import Guarded
 from raggate.config import schema
 from raggate.config.judge_settings import Judges, JudgingMode
 from raggate.config.schema import Config
@@ -28,68 +26,56 @@ from raggate.scoring import score as scoring
 from raggate.scoring.metrics import METRICS
 
 
-class Rejudging(Guarded, Struct, frozen=True, kw_only=True):
-    """Which stored run is judged again, and by whom.
+def judge_directory(
+    directory: Path,
+    config_file: Path,
+    mode: JudgingMode | None,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    *,
+    prune: bool,
+) -> list[tuple[str, str, MetricValue]]:
+    """Judge the answers of a run directory, and rewrite its results and metrics. Its verdict is gone then.
 
-    Attributes:
+    Args:
         config_file: the configuration whose section `judges` counts, and beside which the cassette is; where there is
             none of the usual name, the section and cassette of the run can only be replayed.
         mode: where replies come from; None as configured.
         prune: whether the cassette is to keep the replies that this run takes, and no others.
     """
-
-    directory: Path
-    config_file: Path
-    mode: JudgingMode | None
-    environment: Mapping[str, str]
-    say: Callable[[str], None]
-    prune: bool = False
-
-
-def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
-    """Judge the answers of a run directory, and rewrite its results and metrics. Its verdict is gone then."""
-    run, judges = _ready(asked)
+    jury.labels_folder(directory)
+    run = run_directory.read(directory)
+    _refuse_unjudgeable(run)
+    settings, own = _settings(config_file, run, mode)
+    beside = config_file.resolve().parent
+    # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
+    path = directory / jury.FILE if own else jury.place(beside, settings.cassette)
+    tape = Cassette(jury.replies_at(path), path, fresh=settings.mode == "refresh")
+    canary = jury.graded_by_people(_canary(beside, settings), settings)
+    judges = jury.Jury(settings=settings, tape=tape, environment=environment, say=say, canary=canary)
     if run.shortfall:
-        asked.say(run.shortfall)
+        say(run.shortfall)
     judges.warn_of_missing_keys()
     judged = judges.judge(run)
     _refuse_ungraded(judged)
     if isinstance(judged.config, Config):
         judged = replace(judged, config=judged.config.model_copy(update={"judges": judges.settings}))
-    if asked.prune:
+    if prune:
         dropped, kept = judges.tape.prune()
-        asked.say(f"{judges.tape.path}: {counted(dropped, 'reply', 'replies')} dropped, {kept} kept")
-    run_directory.write(asked.directory, judged, full_text=True)
-    jury.write_labels(asked.directory, judged)
+        say(f"{judges.tape.path}: {counted(dropped, 'reply', 'replies')} dropped, {kept} kept")
+    run_directory.write(directory, judged, full_text=True)
+    jury.write_labels(directory, judged)
     # what was decided by other judgements is no verdict on these
     for name in OF_CHECK:
-        (asked.directory / name).unlink(missing_ok=True)
+        (directory / name).unlink(missing_ok=True)
     scorecard = scoring.score(judged, judged.config.score.k)
-    rerun.write_metrics(asked.directory, judged, scorecard)
+    rerun.write_metrics(directory, judged, scorecard)
     return [
         (mode, name, value)
         for mode, slices in scorecard.slices.items()
         for name, value in slices.get(OVERALL, {}).items()
         if name in METRICS and METRICS[name].judged and value.n
     ]
-
-
-def _ready(asked: Rejudging) -> tuple[Run, jury.Jury]:
-    jury.labels_folder(asked.directory)
-    run = run_directory.read(asked.directory)
-    _refuse_unjudgeable(run)
-    settings, own = _settings(asked.config_file, run, asked.mode)
-    beside = asked.config_file.resolve().parent
-    # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
-    path = asked.directory / jury.FILE if own else jury.place(beside, settings.cassette)
-    judges = jury.Jury(
-        settings=settings,
-        tape=Cassette(jury.replies_at(path), path, fresh=settings.mode == "refresh"),
-        environment=asked.environment,
-        say=asked.say,
-        canary=jury.graded_by_people(_canary(beside, settings), settings),
-    )
-    return run, judges
 
 
 def _settings(config_file: Path, run: Run, mode: JudgingMode | None) -> tuple[Judges, bool]:

@@ -40,13 +40,7 @@ def unheard(_: object) -> None:
 
 
 class Voice(Struct, frozen=True, kw_only=True):
-    """How a front end hears what is done.
-
-    Attributes:
-        say: takes progress messages, one harmless line each.
-        progress: makes the progress display of the questions.
-        created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
-    """
+    """How a front end hears what is done: in lines, by a display of the questions, and of a run directory at once."""
 
     say: Callable[[str], None]
     progress: Callable[[], AbstractContextManager[Progress]] = Progress
@@ -164,13 +158,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         return [(naming(selection.asked) or selection.words) if self.choice.failed else selection.words]
 
     def resuming(self, command: str, directory: Path, selection: Selection | None = None, **more: object) -> str:
-        """The command line by which a run that ends too early goes on, from where people are.
-
-        Args:
-            command: the command that made it, `check` or `run`.
-            selection: the questions it asks; None for all of them.
-            more: further flags, without dashes, and their values.
-        """
+        """The command line by which a run that ends too early goes on; `more` are further flags, without dashes."""
         flags = {**self._flags, **more, "out": self.out, "resume": os.path.relpath(directory)}
         words = [_command(command, str(self.config_file), flags)]
         words += ["--store-full-text"] if self.full_text else []
@@ -199,12 +187,7 @@ def _judges_change(environment: Mapping[str, str]) -> bool:
 
 
 def check_command(config: str, flags: Mapping[str, object]) -> str:
-    """Write `raggate check` as a command line.
-
-    Args:
-        config: the configuration, as it is named from where the command is given.
-        flags: further flags without dashes -> value; those without a value are left out.
-    """
+    """Write `raggate check` as a command line, with those of the flags that have a value."""
     return _command("check", config, flags)
 
 

@@ -27,7 +27,7 @@ from raggate.models.provenance import Checkout, versions_of
 from raggate.models.public_verdict import Side, SideBySide, SideKind
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
-from raggate.models.verdict import ReportContext, Review
+from raggate.models.verdict import ReportContext
 from raggate.pipeline import check, measure, run_directory, stored_runs
 from raggate.pipeline.asking import Build
 from raggate.pipeline.request import Request
@@ -60,16 +60,12 @@ class Asked(Struct, frozen=True, kw_only=True):
 
 
 def diff(request: Request, base: str, head: str) -> SideBySide:
-    """Ask both sides, and hold the head against the base.
-
-    Args:
-        request: where questions, notes, settings and policy are.
-        base: a revision, an image, an address, a run directory, or the working tree.
-    """
+    """Ask both sides, each a revision, an image, an address, a run directory or the working tree, and compare."""
     with load_inputs(request) as inputs:
         # before either is asked, which leaves a run that is the latest then
-        sides = [_meant(request, inputs, name) for name in (base, head)]
-        _refuse_one_run(*sides)
+        sides = [_meant(request, inputs.config, name) for name in (base, head)]
+        if all(kind == "run" for kind, _ in sides) and len({Path(value).resolve() for _, value in sides}) == 1:
+            raise UsageError(f"{cut(sides[0][1])}: both sides name the same run", hint=_HINT)
         selection = check.choose(request, inputs)
         before = _asked(request, inputs, sides[0], selection)
         # how large its index was tells when the other's is complete
@@ -79,7 +75,9 @@ def diff(request: Request, base: str, head: str) -> SideBySide:
         edited = dependencies.loaded(versions_of(before.run.fingerprint), versions_of(after.run.fingerprint), edited)
         context = ReportContext(dependencies=edited)
         review = evaluate_run(after.run, after.scorecard, baseline, policy=inputs.config, context=context)
-        both = SideBySide(base=before.side, head=after.side, review=_reproduced(review, request, base, head))
+        again = replace(review.run.provenance, reproduce=request.diffing(base, head))
+        review = replace(review, run=replace(review.run, provenance=again))
+        both = SideBySide(base=before.side, head=after.side, review=review)
         folder = after.side.directory / FOLDER
         folder.mkdir(exist_ok=True)
         run_directory.write_reports(folder, OF_CHECK, both.review)
@@ -117,11 +115,6 @@ def baseline_of(base: Asked, part: Selection | None) -> Baseline:
     )
 
 
-def _reproduced(review: Review, request: Request, base: str, head: str) -> Review:
-    command = request.diffing(base, head)
-    return replace(review, run=replace(review.run, provenance=replace(review.run.provenance, reproduce=command)))
-
-
 def _asked(
     request: Request, inputs: Inputs, meant: Meant, selection: Selection | None, before: Baseline | None = None
 ) -> Asked:
@@ -140,14 +133,9 @@ def _asked(
         return _as_asked(kind, value, run, scorecard, directory)
 
 
-def _meant(request: Request, inputs: Inputs, name: str) -> Meant:
-    kind, value = _kind_of(request, inputs.config, name)
+def _meant(request: Request, settings: Config, name: str) -> Meant:
+    kind, value = _kind_of(request, settings, name)
     return (kind, str(stored_runs.named(value, request.runs()))) if kind == "run" else (kind, value)
-
-
-def _refuse_one_run(base: Meant, head: Meant) -> None:
-    if base[0] == head[0] == "run" and Path(base[1]).resolve() == Path(head[1]).resolve():
-        raise UsageError(f"{cut(base[1])}: both sides name the same run", hint=_HINT)
 
 
 def _as_asked(kind: SideKind, name: str, run: Run, scorecard: Scorecard, directory: Path) -> Asked:
@@ -167,17 +155,13 @@ def _kind_of(request: Request, settings: Config, name: str) -> Meant:
     looks: tuple[tuple[SideKind, Callable[[], bool]], ...] = (
         ("run", lambda: name == stored_runs.LATEST or (Path(name) / "config.json").is_file()),
         ("revision", lambda: _commit(request, name) is not None),
-        ("run", lambda: _is_run(name, request.runs())),
+        ("run", lambda: any(run.name.startswith(name) for run in stored_runs.stored_runs(request.runs()))),
         ("image", lambda: settings.api.container is not None),
     )
     for kind, fits in looks:
         if fits():
             return kind, name
     raise UsageError(f"{quoted(name)}: neither a revision nor a run directory here", hint=_HINT)
-
-
-def _is_run(name: str, out: Path) -> bool:
-    return any(run.name.startswith(name) for run in stored_runs.stored_runs(out))
 
 
 def _commit(request: Request, revision: str) -> str | None:

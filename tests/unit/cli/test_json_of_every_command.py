@@ -193,7 +193,7 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
         "raggate.pipeline.side_by_side.diff": lambda *_: SideBySide(base=sides[0], head=sides[1], review=red),
         "raggate.pipeline.smoke_test.smoke_test": lambda *_: probed,
         "raggate.prove.proof.prove": lambda *_: (directory, proofs.PROOF),
-        "raggate.pipeline.rejudge.judge_directory": lambda *_: [("hybrid", "groundedness", value)],
+        "raggate.pipeline.rejudge.judge_directory": lambda *_, **__: [("hybrid", "groundedness", value)],
         "raggate.cli.demo._make_baseline": lambda _: scorecard,
         "raggate.cli.demo._check": lambda *rest: good if rest[-1].expected == ExitCode.PASS else red,
         "raggate.cli.label._serve": lambda *_: None,
