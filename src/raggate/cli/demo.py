@@ -40,6 +40,11 @@ class Change(Struct, frozen=True):
     new: str
     expected: ExitCode
 
+    @property
+    def difference(self) -> str:
+        """The two lines as a difference shows them."""
+        return f"  - {self.old}\n  + {self.new}"
+
 
 GOOD = Change(
     title="more common words are ignored",
@@ -71,16 +76,18 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrat
         request = _request(environment)
         questions = len(_make_baseline(request).cases)
         click.echo(f"A small search service was asked {questions} questions. Its answers are the baseline.")
-        click.echo(f"\nA good change: {GOOD.title}.\n{_difference(GOOD)}\n")
+        click.echo(f"\nA good change: {GOOD.title}.\n{GOOD.difference}\n")
         good = _check(request, service, GOOD)
         verdict = good.verdict
         click.echo(f"{verdict.headline}\nverdict: {verdict.outcome} (exit {verdict.exit_code})")
-        click.echo(f"\nA broken change: {BROKEN.title}.\n{_difference(BROKEN)}")
+        click.echo(f"\nA broken change: {BROKEN.title}.\n{BROKEN.difference}")
         broken = _check(request, service, BROKEN)
         # no command does it again once the files are removed
         run = replace(broken.run, provenance=replace(broken.run.provenance, reproduce=""))
         click.echo(console.rendered(replace(broken, run=run), environment), color=True)
-    click.echo(log_line(_files_left(keep)))
+    left = "The files are removed. With `raggate demo --keep DIR` you keep them and can try your own changes."
+    left = left if keep is None else f"The files are in {keep}: change {SERVICE}, and run `raggate check` there."
+    click.echo(log_line(left))
     click.echo("Next: `raggate init --probe URL` writes the configuration for your running API.")
     kept = directory if keep is not None else None
     return Answer(
@@ -141,13 +148,3 @@ def _check(request: Request, service: str, change: Change) -> Review:
     if review.verdict.exit_code != change.expected:
         raise CannotTell(f"the demo did not go as planned: {review.verdict.headline}", log=review.run.log)
     return review
-
-
-def _difference(change: Change) -> str:
-    return f"  - {change.old}\n  + {change.new}"
-
-
-def _files_left(keep: Path | None) -> str:
-    if keep is None:
-        return "The files are removed. With `raggate demo --keep DIR` you keep them and can try your own changes."
-    return f"The files are in {keep}: change {SERVICE}, and run `raggate check` there."

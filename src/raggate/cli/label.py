@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -45,7 +46,7 @@ def label(
     from raggate.labelling.session import open_session
 
     console.require("the page to label", "starlette", "uvicorn")
-    name = _checked(annotator or _who(environment))
+    name = _name(annotator, environment)
     runs = runs or (RUN.convert("latest", None, click.get_current_context()),)
     session = open_session(options.request_of(config_file), runs, again=again)
     with session.journal:
@@ -54,26 +55,22 @@ def label(
         return _end(session, name)
 
 
-def _who(environment: Mapping[str, str]) -> str:
+def _name(given: str | None, environment: Mapping[str, str]) -> str:
+    """Return the name that grades are kept under: the one that is given, else git's `user.name`, else the user's."""
     import subprocess
 
-    try:
-        done = subprocess.run(["git", "config", "user.name"], capture_output=True, check=False)
-        own = done.stdout.decode("utf-8", "replace").strip()
-    except OSError:
-        # no git here
-        own = ""
-    name = " ".join((own or environment.get("USER", "")).split())
-    if not name:
-        raise UsageError("raggate does not know your name", hint="Add --as NAME: your grades are kept under this name.")
-    return name[:60]
-
-
-def _checked(name: str) -> str:
     from pydantic import TypeAdapter, ValidationError
 
     from raggate.labelling.decisions import LONGEST_NAME, Name
 
+    name = given or ""
+    if not name:
+        with suppress(OSError):
+            done = subprocess.run(["git", "config", "user.name"], capture_output=True, check=False)
+            name = done.stdout.decode("utf-8", "replace").strip()
+        name = " ".join((name or environment.get("USER", "")).split())[:60]
+    if not name:
+        raise UsageError("raggate does not know your name", hint="Add --as NAME: your grades are kept under this name.")
     try:
         return TypeAdapter(Name).validate_python(name)
     except ValidationError:

@@ -113,12 +113,7 @@ class Part(Struct, frozen=True, kw_only=True):
         prober = Prober.of(inputs, request.environment) if self.probes else Prober(inputs, (), {})
         if prober.probes:
             request.say(f"asking {counted(len(prober.probes), 'question')} for invariants too, after the suite")
-        place = Place(
-            out=self.directory,
-            runs=self.runs,
-            identified=answers.images.append,
-            counted=answers.note_index,
-        )
+        place = Place(out=self.directory, runs=self.runs, identified=answers.images.append, counted=answers.note_index)
         build = self.build or Build(api=inputs.config.api, root=request.root)
         log: tuple[str, ...] = ()
         for number in range(self.boots):

@@ -94,7 +94,8 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
         stopped = stopped or changed_vault(part.inputs.vault)
         if kept is not None:
             kept.check_index(answers)
-            finish = replace(finish, blank=kept.noted_in(finish.blank))
+            origin = replace(finish.blank.provenance, resumed=kept.asking.resumed)
+            finish = replace(finish, blank=replace(finish.blank, provenance=origin))
         finished = finish.done(answers, time.monotonic() - begin, stopped=stopped, log=log)
         if kept is not None:
             kept.done()

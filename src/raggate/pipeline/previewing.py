@@ -74,18 +74,14 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
     """Preview the working tree's own files; if questions or notes differ, they are asked too."""
     if not by_another_commit(inputs) or review.run.selection is not None:
         return None
-    changes = _looked_at(request, inputs, directory, review, asking=asking)
-    dirty = request.in_job and review.run.provenance.checkout.dirty
-    if not dirty:
+    changes, checkout = _looked_at(request, inputs, directory, review, asking=asking), review.run.provenance.checkout
+    if not (request.in_job and checkout.dirty):
         return changes
-    return replace(changes, problems=(*changes.problems, _not_committed(request, review.run, asking=asking)))
-
-
-def _not_committed(request: Request, run: Run, *, asking: bool) -> str:
-    """The warning for uncommitted files, with their names if this checkout is the one that was just asked."""
-    commit = run.provenance.checkout.commit
-    names = sources.changed_files(request.root, commit, request.remote) if asking and commit else ()
-    return f"{_NOT_COMMITTED}: {wording.some(names)}" if names else _NOT_COMMITTED
+    # the files have names if this checkout is the one that was just asked
+    commit = checkout.commit if asking else None
+    names = sources.changed_files(request.root, commit, request.remote) if commit else ()
+    problem = f"{_NOT_COMMITTED}: {wording.some(names)}" if names else _NOT_COMMITTED
+    return replace(changes, problems=(*changes.problems, problem))
 
 
 def _looked_at(request: Request, inputs: Inputs, directory: Path, review: Review, *, asking: bool) -> Preview:
@@ -97,19 +93,13 @@ def _looked_at(request: Request, inputs: Inputs, directory: Path, review: Review
             return Preview(retired=True)
         # what is committed gets merged; but what a person has changed and not committed is what they are at. A job
         # reads the commit though the disk has the same: something may write there between comparing and reading
-        merged = commit if changed and (request.in_job or otherwise) and not _at_work(request) else None
+        at_work = not request.in_job and sources.head(request.root).dirty is not False
+        merged = commit if changed and (request.in_job or otherwise) and not at_work else None
         changes = _changes(request, inputs, directory, review, asking=asking, merged=merged)
     if not otherwise or merged is not None:
         return changes
-    return replace(changes, problems=(*changes.problems, _not_looked_at(otherwise)))
-
-
-def _at_work(request: Request) -> bool:
-    return not request.in_job and sources.head(request.root).dirty is not False
-
-
-def _not_looked_at(names: Sequence[str]) -> str:
-    return f"the checked-out commit and the working tree differ in {wording.some(names)}"
+    problem = f"the checked-out commit and the working tree differ in {wording.some(otherwise)}"
+    return replace(changes, problems=(*changes.problems, problem))
 
 
 def _committed(
@@ -166,13 +156,7 @@ def _read_through(commit: sources.Source, path: str) -> None:
 
 
 def _changes(
-    request: Request,
-    inputs: Inputs,
-    directory: Path,
-    review: Review,
-    *,
-    asking: bool,
-    merged: sources.Source | None,
+    request: Request, inputs: Inputs, directory: Path, review: Review, *, asking: bool, merged: sources.Source | None
 ) -> Preview:
     """Compare the files of the change with those that counted: those of a commit, else of the working tree."""
     change = load_change(

@@ -39,7 +39,8 @@ COMPARED = "compared"
 def by_golden_set(run: Run, path: Path) -> Run:
     """Return a run labelled by a golden set; the same one where that says nothing else."""
     cases = _asked_part(run, path)
-    return run if _lines(cases) == _lines(run.golden) else _relabelled(run, cases)
+    same = [*map(golden.write_case, cases.cases)] == [*map(golden.write_case, run.golden.cases)]
+    return run if same else _relabelled(run, cases)
 
 
 def _asked_part(run: Run, path: Path) -> Golden:
@@ -52,10 +53,6 @@ def _asked_part(run: Run, path: Path) -> Golden:
     whole = golden.load(read_file(path), str(path), snippets=run.config.score.reads_snippets)
     questions = run.config.questions if isinstance(run.config, schema.Config) else ()
     return golden.asked_of(golden.part_of(whole, questions, refuse), run.selection)
-
-
-def _lines(cases: Golden) -> list[bytes]:
-    return [golden.write_case(case) for case in cases.cases]
 
 
 def _asked(case: Case) -> tuple[object, ...]:
@@ -111,11 +108,8 @@ def compare_directory(
 ) -> tuple[Path, Review]:
     """Score and compare a run directory again. The reports are in a folder of their own below it.
 
-    Args:
-        baseline_file: a baseline file, or another run directory, which must be one that could be promoted; None for
-            the baseline the run was held against.
-        policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
-        golden_file: a golden set whose labels count; None for the run's own.
+    What is not given is the run's own: a baseline file or another run that could be promoted, a configuration whose
+    gate, invariants and waivers count, and a golden set whose labels count.
     """
     stored = run_directory.read(directory)
     measured = stored if golden_file is None else by_golden_set(stored, golden_file)
@@ -164,13 +158,7 @@ def promote_directory(
     allow_no_match: Sequence[str] = (),
     dry_run: bool = False,
 ) -> tuple[Path, BaselineCandidate]:
-    """Make a run directory the baseline of its suite. Returns the file, and what was written into it.
-
-    Args:
-        request: where the baseline stands, and the configuration whose policy counts.
-        allow_regression: whether gated metrics may go down and cases may be gone; needs a reason.
-        allow_no_match: the modes and slices that may have no match at all, by name.
-    """
+    """Make a run directory the baseline of its suite. Returns the file, and what was written into it."""
     terms = promote.Terms.of(reason, by, allow_regression=allow_regression, allow_no_match=allow_no_match)
     measured = run_directory.read(directory)
     settings = _policy(request, measured)
@@ -233,11 +221,7 @@ def _as_before(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseli
 
 
 def _evaluate(
-    run: Run,
-    scorecard: Scorecard,
-    baseline: Baseline | None,
-    context: ReportContext,
-    policy: RunConfig | None = None,
+    run: Run, scorecard: Scorecard, baseline: Baseline | None, context: ReportContext, policy: RunConfig | None = None
 ) -> Review:
     review = evaluate_run(run, scorecard, baseline, policy=policy, context=context)
     return previewing.previewed(review, context.preview)

@@ -64,12 +64,7 @@ class _Words(TypedDict):
 
 
 def check_place(root: Path, out: str = RUNS) -> None:
-    """Refuse a directory for run directories that a change could have moved elsewhere.
-
-    Args:
-        root: absolute directory of the configuration.
-        out: the directory, relative to it.
-    """
+    """Refuse a directory for run directories, relative to an absolute `root`, that a change could have moved."""
     path = root
     for part in Path(out).parts:
         path /= part
@@ -182,27 +177,20 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         write_atomic(directory / result_rows.PROBES, result_rows.write_probes(run.probes.answers, full_text=full_text))
 
 
-def _stored(path: Path, shown: Path) -> bytes:
-    return read_file(path, HINT, name=shown, follow=False)
-
-
 def read(
     directory: Path, *, named: Path | None = None, config: RunConfig | None = None, cases: Golden | None = None
 ) -> Run:
-    """Read a run directory.
+    """Read a run directory, in which nothing is trusted.
 
     Args:
-        directory: where it is; nothing in it is trusted.
         named: what messages call it in its place; `Path()` for its files alone.
         config: the configuration to use instead of the one in the directory.
         cases: its questions, where they are known.
     """
     named = directory if named is None else named
     if _SHARD.fullmatch(directory.name) and not (directory / "config.json").exists():
-        raise UsageError(
-            f"{named}: one shard of a run, which says nothing alone",
-            hint="Merge the directories of all shards first: `raggate merge DIR...`.",
-        )
+        hint = "Merge the directories of all shards first: `raggate merge DIR...`."
+        raise UsageError(f"{named}: one shard of a run, which says nothing alone", hint=hint)
     config_path = named / "config.json"
     stored = _read_config(directory, config_path)
     cases = cases or _cases(directory, named / "golden.jsonl")
@@ -249,7 +237,7 @@ def _cases(directory: Path, shown: Path) -> Golden:
 
 
 def _read_config(directory: Path, config_path: Path) -> dict[str, Any]:
-    stored = parse_object(_stored(directory / "config.json", config_path), str(config_path))
+    stored = parse_object(read_file(directory / "config.json", HINT, name=config_path, follow=False), str(config_path))
     if problem := jsonio.schema_problem(stored.get("schema"), SCHEMA):
         raise UsageError(
             f"{config_path}: {problem}", hint="Measure again, or read it with the version of raggate that wrote it."
@@ -267,9 +255,8 @@ def stored_provenance(directory: Path) -> Provenance:
     try:
         return provenance(stored_config(directory))
     except ValidationError as error:
-        raise UsageError(
-            f"{directory / 'config.json'}: its origin cannot be read: {first_problem(error)}", hint=HINT
-        ) from None
+        problem = f"its origin cannot be read: {first_problem(error)}"
+        raise UsageError(f"{directory / 'config.json'}: {problem}", hint=HINT) from None
 
 
 def _named(cases: Golden, stored: JsonObject) -> Golden:
@@ -324,10 +311,8 @@ def read_config(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]
     try:
         return model.model_validate(settings, strict=True), provenance(stored)
     except (UnfitError, ValidationError) as error:
-        raise UsageError(
-            f"the configuration stored with run {cut(run_id)} cannot be read: "
-            + first_problem(error, whole="its settings")
-        ) from None
+        problem = first_problem(error, whole="its settings")
+        raise UsageError(f"the configuration stored with run {cut(run_id)} cannot be read: {problem}") from None
 
 
 @contextmanager

@@ -22,8 +22,8 @@ from raggate.base.quote import cut, quoted
 from raggate.gate import history
 from raggate.inputs import git
 from raggate.inputs.trusted import Inputs
-from raggate.models.baseline import MAX_VALUE, Baseline
-from raggate.models.history import History, Revision, TrendPoint
+from raggate.models.baseline import MAX_VALUE
+from raggate.models.history import History, TrendPoint
 from raggate.models.scorecard import OVERALL
 from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request
@@ -50,20 +50,14 @@ _DECIDED = (ExitCode.PASS, ExitCode.REGRESSION, ExitCode.PARTIAL)
 
 
 class StoredRun(Struct, frozen=True, kw_only=True):
-    """A run directory, and what its files say of it; nothing in them is trusted.
+    """A run directory, and what its files say of it; nothing in them is trusted, and what is not known is empty.
 
     Attributes:
-        directory: where it is.
-        started: when it began, UTC, by its name.
-        suite: the suite; empty when it is not known.
-        verdict: the verdict; empty without one.
         measured: whether it holds answers.
         partial: how many questions were to be asked, and of how many; None for a whole run.
         stopped: whether it ended before all of them were asked.
-        size: bytes of its files.
-        command: the command that made it; empty where that is not known.
-        build: the build that it is of, where that is not the API of the configuration; else empty.
-        damaged: the first of its files that cannot be read; else empty.
+        build: the build that it is of, where that is not the API of the configuration.
+        damaged: the first of its files that cannot be read.
     """
 
     directory: Path
@@ -214,10 +208,10 @@ def named(name: str, out: Path, suite: str = "") -> Path:
         # and a damaged run is not passed over for an older one
         newest = next((run for run in runs if run.damaged == "config.json" or (run.measured and not run.build)), None)
         if newest is None:
-            what = "run that has answers" if runs else "run"
-            what = "run but of other builds" if any(run.measured for run in runs) else what
-            of_suite = f" of suite {suite}" if suite else ""
-            raise UsageError(f"latest: there is no {what}{of_suite} in {out}", hint="Make one: `raggate check`.")
+            problem = (
+                f"latest: no run{f' of suite {suite}' if suite else ''} in {out} has answers of the configured build"
+            )
+            raise UsageError(problem, hint="Make one: `raggate check`.")
         if newest.damaged == "config.json":
             raise _damaged(newest, LATEST)
         refuse_committed(out, [newest.name], LATEST)
@@ -323,12 +317,7 @@ MOST_RUNS = 20
 
 
 def before(request: Request, inputs: Inputs, directory: Path, source: Path | None = None) -> tuple[TrendPoint, ...]:
-    """Return what was measured earlier, oldest first; what cannot be read is left out.
-
-    Args:
-        inputs: what judges: its suite, the metrics that it gates, and the commit whose history counts.
-        source: another directory with the same run, which is no earlier one.
-    """
+    """Return what was measured earlier, oldest first, but for what cannot be read and the same run at `source`."""
     wanted = inputs.config.gate.rules()
     suite, past = inputs.config.suite, _past(request, inputs)
     points = [*of_history(past, suite, wanted)]
@@ -344,11 +333,7 @@ def _past(request: Request, inputs: Inputs) -> History:
         return History(path=path, revisions=())
     try:
         return history.revisions(
-            request.root,
-            path,
-            limit=MOST_VERSIONS,
-            cutoffs=inputs.config.score.k,
-            at=inputs.against or "HEAD",
+            request.root, path, limit=MOST_VERSIONS, cutoffs=inputs.config.score.k, at=inputs.against or "HEAD"
         )
     except RaggateError:
         # without git, or with a baseline that no commit has yet
@@ -359,40 +344,30 @@ def of_history(past: History, suite: str, wanted: Container[str]) -> Iterator[Tr
     """Yield the versions of a suite, newest first; those that cannot be read or are of another suite are left out."""
     for revision in past.revisions:
         # a metrics file of another tool need not name its suite
-        if revision.baseline is not None and revision.baseline.scorecard.suite in {suite, ""}:
-            yield _of_revision(revision, revision.baseline, wanted)
-
-
-def _of_revision(revision: Revision, baseline: Baseline, wanted: Container[str]) -> TrendPoint:
-    measured = baseline.provenance.get("measured")
-    scorecard = baseline.scorecard
-    means = {
-        mode: {metric: value.value for metric, value in slices.get(OVERALL, {}).items() if value.value is not None}
-        for mode, slices in scorecard.slices.items()
-    }
-    return TrendPoint(
-        kind="baseline",
-        stamp=measured if isinstance(measured, str) else revision.stamp,
-        name=revision.commit[:8],
-        questions=str(scorecard.fingerprint.get("golden") or ""),
-        values=_chosen(means, wanted),
-    )
+        if revision.baseline is None or revision.baseline.scorecard.suite not in {suite, ""}:
+            continue
+        measured, scorecard = revision.baseline.provenance.get("measured"), revision.baseline.scorecard
+        means = {
+            mode: {metric: value.value for metric, value in slices.get(OVERALL, {}).items()}
+            for mode, slices in scorecard.slices.items()
+        }
+        yield TrendPoint(
+            kind="baseline",
+            stamp=measured if isinstance(measured, str) else revision.stamp,
+            name=revision.commit[:8],
+            questions=str(scorecard.fingerprint.get("golden") or ""),
+            values=_chosen(means, wanted),
+        )
 
 
 def of_runs(
-    out: Path,
-    suite: str,
-    wanted: Container[str],
-    *,
-    without: Sequence[Path | None] = (),
+    out: Path, suite: str, wanted: Container[str], *, without: Sequence[Path | None] = ()
 ) -> Iterator[TrendPoint]:
     """Yield the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none."""
     left_out = {path.resolve() for path in without if path is not None}
     try:
-        with os.scandir(out) as entries:
-            stored = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
         folder = out.resolve()
-        others = [name for name in stored if folder / name not in left_out]
+        others = [name for name in sorted(path.name for path in folders(out)) if folder / name not in left_out]
         # a commit can bring any, of any time
         committed = git.tracked(out, others)
     except (OSError, RaggateError):

@@ -30,7 +30,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.asking import AskedApi, Asking, Ended, Means
 from raggate.models.golden import Case, hash_of_list
 from raggate.models.provenance import Checkout, exact_image
-from raggate.models.run import Result, Run
+from raggate.models.run import Result
 from raggate.pipeline import result_rows
 from raggate.pipeline.answers import AnswersSoFar, index_counts, index_values
 from raggate.pipeline.request import Request, unheard
@@ -293,10 +293,6 @@ class UnfinishedRun(Struct, kw_only=True):
                 f"{', '.join(several)}",
                 hint=_ANEW,
             )
-
-    def noted_in(self, run: Run) -> Run:
-        """Note in a run how often it was resumed."""
-        return replace(run, provenance=replace(run.provenance, resumed=self.asking.resumed))
 
     def end(self, ended: Ended, rows: Iterable[bytes]) -> None:
         """Pack all rows of a shard, and note how it ended."""

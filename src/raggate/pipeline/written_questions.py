@@ -25,10 +25,7 @@ from raggate.judges.replies import QuestionReply
 from raggate.judges.session import Bench, Opinion
 from raggate.models.judging import NotJudged
 from raggate.pipeline import jury
-from raggate.pipeline.authoring import (
-    Workbench,
-    in_time,
-)
+from raggate.pipeline.authoring import Workbench, in_time
 from raggate.pipeline.request import Request
 
 RUBRIC = "question"
