@@ -15,7 +15,7 @@ from raggate.inputs import leaks
 from raggate.inputs.leaks import private_notes
 from raggate.inputs.notes import Notes
 from raggate.models.golden import Vault
-from raggate.models.run import Chunk, Leak, LeakPart, ProbeKind, Probing, Reference, Response, Run
+from raggate.models.run import Chunk, Leak, LeakPart, Probing, Reference, Run
 from tables import each_row
 
 KEPT = "the brewer owes the bank eleven thousand and pays nothing back before spring"
@@ -37,26 +37,24 @@ def cite(**fields: str) -> Reference:
     return Reference(**{"vault": "", "rel_path": "a.md", "heading_path": "", **fields}, chunk_index=0)
 
 
-def noted(*chunks: Chunk, question: str = "Who owes?", private: tuple[str, ...] = PRIVATE, answer: str = "") -> Run:
-    """Look for leaks in a run of one question that got some chunks and an answer."""
-    response = make_response(*chunks, answer=answer)
-    item = make_labelled(make_case(question=question), make_result(response=response))
-    return leaks.noted(make_run(item, probes=Probing(private=private)), NOTES, {})
+def noted(*chunks: Chunk, question: str = "Who owes?") -> Run:
+    """Look for leaks in a run of one question that got some chunks."""
+    item = make_labelled(make_case(question=question), make_result(response=make_response(*chunks)))
+    return leaks.noted(make_run(item, probes=Probing(private=PRIVATE)), NOTES, {})
 
 
 @each_row(
     ("text", "rank"),
     [
-        pytest.param(KEPT, 1, id="all-of-it"),
-        pytest.param(f"Nobody reads this. We are on track with all of it. {KEPT.upper()}", 1, id="behind-its-own"),
-        pytest.param("eleven **thousand** and\npays nothing [back](x.md) before spring", 1, id="eight-with-markup"),
-        pytest.param("thousand and pays nothing back before spring", None, id="seven-words"),
-        pytest.param("Forty litres fit into the kettle beside the door", None, id="text-of-a-note-that-may-be-seen"),
-        pytest.param("Nobody reads this.", None, id="its-own-text"),
-        pytest.param(
-            "work a.md Diary > Status of the week: We are on track with all of it", None, id="its-own-behind-its-place"
-        ),
-        pytest.param("", None, id="nothing"),
+        (KEPT, 1),
+        (f"Nobody reads this. We are on track with all of it. {KEPT.upper()}", 1),
+        ("eleven **thousand** and\npays nothing [back](x.md) before spring", 1),
+        # seven words, text of a note that may be seen, its own, and its own behind its place
+        ("thousand and pays nothing back before spring", None),
+        ("Forty litres fit into the kettle beside the door", None),
+        ("Nobody reads this.", None),
+        ("work a.md Diary > Status of the week: We are on track with all of it", None),
+        ("", None),
     ],
 )
 def test_text_of_a_private_note_under_another_path(text: str, rank: int | None) -> None:
@@ -65,30 +63,25 @@ def test_text_of_a_private_note_under_another_path(text: str, rank: int | None) 
     assert item.labels.leaks == (() if rank is None else (Leak(rank=rank, note="home/diary.md"),))
 
 
-def test_the_answer_is_looked_at_too() -> None:
-    """A text that the API writes itself has no chunk and leaks all the same; each place is told once."""
-    (item,) = noted(make_chunk("c1", text="x"), make_chunk("c2", text=f"{KEPT} {KEPT}"), answer=KEPT).results
-    assert [leak.rank for leak in item.labels.leaks] == [2, 0]
-
-
 @each_row(
     ("part", "fields"),
     [
-        pytest.param("abstain_reason", {"answer": "ok", "abstain_reason": KEPT}, id="behind-an-answer"),
-        pytest.param("model", {"answer": "ok", "model": KEPT}, id="name-of-the-model"),
-        pytest.param("references", {"references": [cite(heading_path=KEPT)]}, id="heading-of-a-cited-place"),
-        pytest.param("references", {"references": [cite(rel_path=f"{KEPT}.md")]}, id="path-of-a-cited-place"),
-        pytest.param("selected_folders", {"selected_folders": ("work", f"work/{KEPT}")}, id="folder-that-was-searched"),
-        pytest.param("available_folders", {"available_folders": (f"work/{KEPT}",)}, id="folder-that-there-is"),
-        pytest.param("folder_reasoning", {"folder_reasoning": KEPT}, id="reasoning"),
-        pytest.param("coverage", {"coverage": {"index_version": KEPT}}, id="version"),
-        pytest.param("coverage", {"coverage": {"stats": {KEPT: 1}}}, id="name-of-a-count"),
-        pytest.param("latency", {"latency": {KEPT.replace(" ", "_"): 1.0}}, id="name-of-a-step"),
-        pytest.param("cost", {"cost": {KEPT: 1.0}}, id="name-of-a-cost"),
+        ("", {"answer": f"{KEPT} {KEPT}"}),
+        ("abstain_reason", {"answer": "ok", "abstain_reason": KEPT}),
+        ("model", {"answer": "ok", "model": KEPT}),
+        ("references", {"references": [cite(heading_path=KEPT)]}),
+        ("references", {"references": [cite(rel_path=f"{KEPT}.md")]}),
+        ("selected_folders", {"selected_folders": ("work", f"work/{KEPT}")}),
+        ("available_folders", {"available_folders": (f"work/{KEPT}",)}),
+        ("folder_reasoning", {"folder_reasoning": KEPT}),
+        ("coverage", {"coverage": {"index_version": KEPT}}),
+        ("coverage", {"coverage": {"stats": {KEPT: 1}}}),
+        ("latency", {"latency": {KEPT.replace(" ", "_"): 1.0}}),
+        ("cost", {"cost": {KEPT: 1.0}}),
     ],
 )
 def test_every_text_of_a_response_is_looked_at(part: LeakPart, fields: dict[str, Any]) -> None:
-    """A private text leaks in whatever field it comes back, and the field is named."""
+    """A private text leaks in whatever field it comes back, and the field is named, once."""
     item = make_labelled(make_case(), make_result(response=make_response(make_chunk(), **fields)))
     (item,) = leaks.noted(make_run(item, probes=Probing(private=PRIVATE)), NOTES, {}).results
     assert item.labels.leaks == (Leak(rank=0, note="home/diary.md", part=part),)
@@ -133,38 +126,32 @@ def test_text_of_a_vault_that_the_question_excludes(vaults: tuple[str, ...], tex
     assert item.labels.leaks == ((Leak(rank=2, note="home/diary.md"),) if leaks_there else ())
 
 
-def test_words_of_the_question_are_no_leak() -> None:
-    """An API that repeats what it was asked tells nothing."""
-    (item,) = noted(make_chunk(text=f"You asked: {KEPT}"), question=f"Is it true that {KEPT}?").results
-    assert item.labels.leaks == ()
-
-
-@each_row(("path", "leaks_there"), [("x.md", True), ("diary.md", False)])
-def test_a_path_of_no_note_and_one_of_two_vaults(path: str, *, leaks_there: bool) -> None:
-    """Text of a note under a path that no vault holds leaks; under one of its own, whichever vault, the place tells."""
-    (item,) = noted(make_chunk(rel_path=path, text=KEPT)).results
+@each_row(
+    ("path", "question", "leaks_there"),
+    [("x.md", "Who owes?", True), ("diary.md", "Who owes?", False), ("x.md", f"Is it true that {KEPT}?", False)],
+)
+def test_a_path_of_no_note_and_one_of_two_vaults(path: str, question: str, *, leaks_there: bool) -> None:
+    """Text under a path that no vault holds leaks. Under its own, in either vault, or in the question, it does not."""
+    (item,) = noted(make_chunk(rel_path=path, text=KEPT), question=question).results
     assert bool(item.labels.leaks) == leaks_there
-
-
-def probed(kind: ProbeKind, response: Response, *, principal: str = "") -> Run:
-    """Look for leaks in a run of one probe."""
-    answer = make_probe(kind, question="Who owes?", principal=principal)
-    answer = replace(answer, result=replace(answer.result, response=response))
-    return leaks.noted(make_run(probes=Probing(answers=(answer,), private=PRIVATE)), NOTES, ANNA)
 
 
 @each_row(
     ("principal", "text", "note"),
     [
-        pytest.param("", KEPT, "home/diary.md", id="private-for-all"),
-        pytest.param("anna", KEPT, "home/diary.md", id="private-for-a-principal-of-that-vault"),
-        pytest.param("anna", TEXTS["work", "b.md"], "work/b.md", id="what-a-principal-may-not-see"),
-        pytest.param("", TEXTS["work", "b.md"], None, id="what-everybody-else-may-see"),
+        # private for all, private for a principal of that vault, and what a principal may not see, and everybody may
+        ("", KEPT, "home/diary.md"),
+        ("anna", KEPT, "home/diary.md"),
+        ("anna", TEXTS["work", "b.md"], "work/b.md"),
+        ("", TEXTS["work", "b.md"], None),
     ],
 )
 def test_probes(principal: str, text: str, note: str | None) -> None:
     """From a principal everything is kept that they may not see; what is private, from everybody."""
-    (answer,) = probed("principal", make_response(make_chunk(text=text)), principal=principal).probes.answers
+    answer = make_probe("principal", question="Who owes?", principal=principal)
+    answer = replace(answer, result=replace(answer.result, response=make_response(make_chunk(text=text))))
+    run = make_run(probes=Probing(answers=(answer,), private=PRIVATE))
+    (answer,) = leaks.noted(run, NOTES, ANNA).probes.answers
     assert answer.leaks == (() if note is None else (Leak(rank=1, note=note),))
 
 

@@ -128,12 +128,6 @@ def test_a_place_that_does_not_say_which_text_answers(
     assert found == ([("missing-snippet", "g", 4, message)] if why else [])
 
 
-def test_snippets_that_are_not_read_are_not_asked_for() -> None:
-    """With `score.snippets: off` a place is all that counts."""
-    golden = make_golden(make_case(gold_supports=(make_support("t.md", "# Tools > ## Sync"),)))
-    assert [*check_supports(golden, vault(a={"t.md": CODE}), "g", snippets=False)] == []
-
-
 def test_a_note_of_several_vaults() -> None:
     """A path that two vaults have is two places, until the support or the case names one."""
     notes = vault(a={"t.md": "# A\n"}, b={"t.md": "# A\n"})
@@ -146,10 +140,9 @@ def test_a_note_of_several_vaults() -> None:
 
 
 def test_notes_without_a_question() -> None:
-    """Every note that no support names is told by its own path."""
+    """Every note that no support names is told by its own path; what an id names may be any of them."""
     notes = vault(a={"t.md": TWICE, "x/y.md": "# Y\n"})
     assert found_places(make_support("t.md", "# Trip"), notes) == [
         ("unasked-note", "vault/a/x/y.md", 1, "no question of the suite names this note")
     ]
-    # what the API calls by an id of its own may be any of them
     assert found_places(Support(rel_path="", doc_id="7"), notes) == []

@@ -77,28 +77,20 @@ INVENTED = {
 }
 
 
-@each_row("text", STANDS.values(), ids=STANDS)
-def test_what_chunkers_make_of_a_note_stands_in_it(text: str) -> None:
-    """Markup, joined lines, cuts, prefixes and marks of a search do not make a text one that the note does not say."""
-    assert WORDS.look_up(text)[0]
-
-
-@each_row("text", INVENTED.values(), ids=INVENTED)
-def test_what_is_invented_does_not_stand_in_the_note(text: str) -> None:
-    """Other sentences do not, nor do the note's words in another order, or a piece of it among others."""
-    assert not WORDS.look_up(text)[0]
+@each_row(
+    ("text", "stands"), [*((text, True) for text in STANDS.values()), *((text, False) for text in INVENTED.values())]
+)
+def test_what_stands_in_a_note(text: str, *, stands: bool) -> None:
+    """Markup, cuts, prefixes and marks of a search make no other text; inventions and other orders do."""
+    assert WORDS.look_up(text)[0] is stands
 
 
 def test_attribute_lists_are_no_words() -> None:
-    """Ids and classes in braces, with a space before them or not, are no words of a note."""
+    """Ids and classes in braces are no words of a note; a note longer than the limit is not indexed, and says so."""
     note = "# Brew { #brew .wide }\n\nBoil the water{: #boil } and wait{.slow} for six minutes before you pour it."
     assert NoteWords(note, ()).share("Brew Boil the water and wait for six minutes before you pour it.") == 1
-
-
-def test_a_note_beyond_measure_is_not_judged() -> None:
-    """A note longer than the limit is not indexed, and says so."""
-    assert NoteWords("a" * MAX_NOTE_CHARACTERS, ()).checkable
-    assert not NoteWords("a" * (MAX_NOTE_CHARACTERS + 1), ()).checkable
+    sizes = (MAX_NOTE_CHARACTERS, MAX_NOTE_CHARACTERS + 1)
+    assert [NoteWords("a" * size, ()).checkable for size in sizes] == [True, False]
 
 
 @each_row("text", ["", " \n\t", "\u200b\u2060\ufeff", "\u3164", "\u2800", "\u00ad", "\u0301", "\x00"])
@@ -166,17 +158,17 @@ OTHER = "What stands in no note at all, and is quite long."
 
 
 @each_row(
-    ("text", "share"),
+    ("text", "partly"),
     [
-        pytest.param("The second note speaks of other matters, at length and in detail.", None, id="its-own"),
-        pytest.param(f"The second note speaks of other matters. {OTHER}", 0.39, id="seven-words-of-eighteen"),
-        pytest.param("", None, id="none"),
+        ("The second note speaks of other matters, at length and in detail.", ()),
+        # seven words of eighteen
+        (f"The second note speaks of other matters. {OTHER}", ((1, 0.39),)),
+        ("", ()),
     ],
 )
-def test_how_much_of_a_text_is_of_its_note_is_kept(text: str, share: float | None) -> None:
+def test_how_much_of_a_text_is_of_its_note_is_kept(text: str, partly: tuple[tuple[int, float], ...]) -> None:
     """Passages that hold other text, too, are told by position with the share of their words that is the note's."""
-    expected = () if share is None else ((1, share),)
-    assert labels(make_chunk(), make_chunk("c2", rel_path="b.md", text=text)).partly == expected
+    assert labels(make_chunk(), make_chunk("c2", rel_path="b.md", text=text)).partly == partly
 
 
 SYNC = "# Sync\n```\n# rsync -a --delete src dst\n```\n\n"
@@ -220,15 +212,10 @@ def test_a_long_text_is_looked_at_to_its_end(text: str, holds: bool, share: floa
     assert looked_up == (holds, pytest.approx(share, abs=0.06))
 
 
-@each_row("chunk", [make_chunk(rel_path="x.md", text="x"), make_chunk(vault="other", text="x")])
-def test_a_note_that_is_not_there_is_not_looked_up(chunk: Chunk) -> None:
-    """Where there is no such note, that is told by notes_exist alone."""
-    judged = labels(chunk)
+def test_chunks_that_are_not_looked_up() -> None:
+    """A note that is not there is told by notes_exist alone, and a thousandth chunk costs nothing."""
+    judged = labels(make_chunk(rel_path="x.md", text="x"), make_chunk("c2", vault="other", text="x"))
     assert (judged.strange_headings, judged.strange_texts) == ((), ())
-
-
-def test_lists_without_end_are_looked_up_to_a_rank() -> None:
-    """An answer of a thousand chunks costs what one of the first hundred does."""
     judged = labels(*(make_chunk(f"c{rank}", text="lorem ipsum dolor") for rank in range(JUDGED_CHUNKS + 9)))
     assert judged.strange_texts == tuple(range(JUDGED_CHUNKS))
 
@@ -342,13 +329,9 @@ UNKNOWN = {
 }
 
 
-@each_row("path", KNOWN.values(), ids=KNOWN)
-def test_headings_of_the_note(path: str) -> None:
-    """However it is written, a path of headings that stand below each other in the note is known."""
-    assert TITLES.holds(path)
-
-
-@each_row("path", UNKNOWN.values(), ids=UNKNOWN)
-def test_headings_of_no_note(path: str) -> None:
-    """What is not a heading of the note, or not below the other, is not known."""
-    assert not TITLES.holds(path)
+@each_row(
+    ("path", "known"), [*((path, True) for path in KNOWN.values()), *((path, False) for path in UNKNOWN.values())]
+)
+def test_headings_of_a_note(path: str, *, known: bool) -> None:
+    """A path of headings below each other in the note is known however it is written, and nothing else is."""
+    assert TITLES.holds(path) is known

@@ -83,29 +83,27 @@ def test_a_path_that_cannot_be_shown_is_refused(repository: Path, folder: bytes)
         configs("services/*/raggate.yml", against="HEAD")
 
 
-def test_a_change_can_add_a_suite(repository: Path) -> None:
-    """A configuration that the base does not have is listed beside those it has."""
-    write_files(repository, {"services/new/raggate.yml": "suite: new\n"})
-    assert configs("services/*/raggate.yml", against="HEAD") == [*ALL, "services/new/raggate.yml"]
+def test_a_change_can_add_a_suite_and_rename_none(repository: Path) -> None:
+    """A configuration that the base does not have is listed beside those it has, which the base names."""
+    write_files(repository, {"services/new/raggate.yml": "suite: new\n", ALL[0]: "suite: other\n"})
+    suites = suite_list.find(["services/*/raggate.yml"], against="HEAD")
+    assert [(suite.config, suite.suite) for suite in suites[:1]] == [(ALL[0], "a")]
+    assert [suite.config for suite in suites] == [*ALL, "services/new/raggate.yml"]
 
 
-def test_the_base_names_the_suites(repository: Path) -> None:
-    """A change that renames a suite in its configuration does not rename the one that judges it."""
-    write_files(repository, {ALL[0]: "suite: other\n"})
-    names = [suite.suite for suite in suite_list.find(["services/*/raggate.yml"], against="HEAD")]
-    assert names == ["a", "b", "c"]
-
-
-def test_a_suite_that_would_have_the_name_of_another(repository: Path) -> None:
-    """A change after whose merge two suites would have one name is refused; one that swaps two names is not."""
-    write_files(repository, {ALL[0]: "suite: b\n"})
+@pytest.mark.parametrize(
+    ("path", "name"), [(ALL[0], "b"), ("services/z/raggate.yml", "b"), ("services/z/raggate.yml", "B")]
+)
+def test_a_suite_that_would_have_the_name_of_another(repository: Path, path: str, name: str) -> None:
+    """A change after whose merge two suites would share a comment is refused; one that swaps two names is not."""
+    write_files(repository, {path: f"suite: {name}\n"})
     with pytest.raises(UsageError) as refused:
         suite_list.find(["services/*/raggate.yml"], against="HEAD")
-    assert refused.value.lines == (
-        "suite 'b' is named by 2 configurations: 'services/a/raggate.yml', 'services/b/raggate.yml'",
-    )
-    write_files(repository, {ALL[1]: "suite: a\n"})
-    assert len(suite_list.find(["services/*/raggate.yml"], against="HEAD")) == 3
+    both = ", ".join(map(repr, sorted([path, ALL[1]])))
+    assert refused.value.lines == (f"suite 'b' is named by 2 configurations: {both}",)
+    write_files(repository, {ALL[1]: "suite: a\n", "services/z/raggate.yml": "suite: z\n"})
+    write_files(repository, {ALL[0]: "suite: b\n"})
+    assert len(suite_list.find(["services/*/raggate.yml"], against="HEAD")) == 4
 
 
 def test_names_that_are_committed_alone(repository: Path) -> None:
@@ -139,29 +137,18 @@ def test_what_a_push_can_correct(repository: Path) -> None:
     assert refusal("nowhere/*.yml", "HEAD") is UsageError
 
 
-@pytest.mark.parametrize("name", ["b", "B"])
-def test_two_suites_of_one_name(repository: Path, name: str) -> None:
-    """They would share a comment and files, also if only case differs: both are named, whoever brings the second."""
-    write_files(repository, {"services/z/raggate.yml": f"suite: {name}\n"})
-    with pytest.raises(UsageError) as refused:
-        suite_list.find(["services/*/raggate.yml"], against="HEAD")
-    assert refused.value.lines == (
-        "suite 'b' is named by 2 configurations: 'services/b/raggate.yml', 'services/z/raggate.yml'",
-    )
-
-
-REFUSED = {
-    "services/*/nothing.yml": "no configuration has such a path",
-    "nowhere/*/raggate.yml": "no configuration has such a path",
-    "services/**/raggate.yml": "`**` does not work here",
-}
-
-
-@pytest.mark.parametrize("pattern", REFUSED)
-def test_what_lists_nothing_is_refused(repository: Path, pattern: str) -> None:
+@pytest.mark.parametrize(
+    ("pattern", "message"),
+    [
+        ("services/*/nothing.yml", "no configuration has such a path"),
+        ("nowhere/*/raggate.yml", "no configuration has such a path"),
+        ("services/**/raggate.yml", r"`\*\*` does not work here"),
+    ],
+)
+@pytest.mark.usefixtures("repository")
+def test_what_lists_nothing_is_refused(pattern: str, message: str) -> None:
     """A pattern that matches nothing is a usage error: a step with no suite would be green for nothing."""
-    del repository
-    with pytest.raises(UsageError, match=REFUSED[pattern].replace("*", r"\*")):
+    with pytest.raises(UsageError, match=message):
         configs(pattern)
 
 

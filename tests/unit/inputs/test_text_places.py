@@ -152,13 +152,6 @@ def test_a_result_keeps_what_is_told() -> None:
     assert with_headings(same, find) is same
 
 
-def test_a_text_that_stands_very_often_has_no_place() -> None:
-    """So many places are looked at, even of one section."""
-    find = finder(vault_of(a__Few="# A\n\n" + "same\n" * MOST_PLACES, a__Many="# A\n\n" + "same\n" * (MOST_PLACES + 1)))
-    assert find("a", "Few.md", "", "same") == "# A"
-    assert find("a", "Many.md", "", "same") is None
-
-
 def test_the_start_of_a_long_text_and_the_first_chunks_are_looked_up() -> None:
     """What comes later of a text may stand nowhere, and what comes later of an answer stays as it is."""
     long = " ".join(f"word{number}" for number in range(JUDGED_CHARACTERS // 5))
@@ -175,16 +168,12 @@ def test_the_start_of_a_long_text_and_the_first_chunks_are_looked_up() -> None:
 
 def test_hostile_sizes_take_bounded_time() -> None:
     """A note above the bound is not looked at, the longest one below it and a text of a megabyte take seconds."""
-    heading = "# A\n\n"
-    body = "word " * ((MAX_NOTE_CHARACTERS - 40) // 5) + "here it stands once alone"
-    longest = heading + body
-    assert len(longest) <= MAX_NOTE_CHARACTERS
+    last = "here it stands once alone"
+    longest = "# A\n\n" + "word " * ((MAX_NOTE_CHARACTERS - 40) // 5) + last
     notes = vault_of(a__Longest=longest, a__Larger=longest + " " * MAX_NOTE_CHARACTERS, a__Headings="# A\n" * 50_000)
     find = finder(notes)
     begin = time.process_time()
-    assert find("a", "Longest.md", "", "here it stands once alone") == "# A"
-    assert find("a", "Larger.md", "", "here it stands once alone") is None
-    assert find("a", "Headings.md", "", "A") is None
-    assert find("a", "Longest.md", "", "word " * 250_000) is None
-    assert find("a", "Longest.md", "", "[" * 1_000_000) is None
+    texts = [("Longest", last), ("Larger", last), ("Headings", "A"), ("Longest", "word " * 250_000)]
+    found = [find("a", f"{name}.md", "", text) for name, text in (*texts, ("Longest", "[" * 1_000_000))]
+    assert found == ["# A", None, None, None, None]
     assert time.process_time() - begin < 30

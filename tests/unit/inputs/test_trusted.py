@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from checkouts import write_files
 from raggate.base.errors import FileProblems, UsageError
 from raggate.config.schema import Config
 from raggate.inputs import sources
@@ -28,14 +29,9 @@ CASE = (
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
     """A working tree with a gate, not in git."""
-    root = tmp_path / "tree"
-    (root / "notes").mkdir(parents=True)
-    (root / "raggate.yml").write_text(CONFIG)
-    (root / "g.jsonl").write_text(CASE)
-    (root / "notes" / "a.md").write_text("# A\n\ntext\n")
-    (root / "baselines").mkdir()
-    (root / "baselines" / "s.json").write_text("{}")
-    return root
+    notes = {"notes/a.md": "# A\n\ntext\n", "baselines/s.json": "{}"}
+    write_files(tmp_path / "tree", {"raggate.yml": CONFIG, "g.jsonl": CASE, **notes})
+    return tmp_path / "tree"
 
 
 def read(where: InputSource) -> Inputs:
@@ -44,14 +40,14 @@ def read(where: InputSource) -> Inputs:
         return inputs
 
 
-def at(root: Path, files: dict[str, bytes], first_run: frozenset[str] | None = frozenset()) -> InputSource:
+def at(root: Path, files: dict[str, bytes]) -> InputSource:
     """Return inputs that claim to be those of a commit with these files, which only another place has."""
     return InputSource(
         root=root,
         config_name="raggate.yml",
         against="f" * 40,
         remote=sources.Remote(workspace=root, objects=StoredObjects(files)),
-        first_run=first_run,
+        first_run=frozenset(),
     )
 
 
@@ -78,20 +74,15 @@ def test_a_tag_of_no_question_names_the_line_of_the_configuration(tree: Path) ->
 
 
 def test_first_run(tree: Path) -> None:
-    """A commit without a configuration makes a first run: measured by the change's own files, without its baseline."""
+    """A commit without a configuration is measured by the change's own files, without its baseline, on terms."""
     inputs = read(at(tree, {}))
     assert (inputs.against, inputs.first_run, inputs.baseline) == ("f" * 40, True, None)
     assert inputs.golden.name == "g.jsonl"
-
-
-def test_a_first_run_on_terms(tree: Path) -> None:
-    """What a first run may not take is refused in the change's configuration, and only there."""
     passing = CONFIG.replace("{url: 'http://127.0.0.1:1'}", "{container: {image: a, port: 1, pass_env: [KEY]}}")
     (tree / "raggate.yml").write_text(passing)
     with pytest.raises(UsageError, match=r"api\.container\.pass_env: refused"):
         read(at(tree, {}))
-    committed = {**files(), "raggate.yml": passing.encode()}
-    assert not read(at(tree, committed)).first_run
+    assert not read(at(tree, {**files(), "raggate.yml": passing.encode()})).first_run
 
 
 def test_a_configuration_without_its_golden_set_is_no_first_run(tree: Path) -> None:

@@ -29,20 +29,15 @@ LONG = "The dough rests " + "very " * 40 + "long"
 @each_row(
     ("text", "snippet"),
     [
-        pytest.param(
-            "Flour first. The dough rests. Let the dough rest long!", "Let the dough rest long!", id="nearest"
-        ),
+        ("Flour first. The dough rests. Let the dough rest long!", "Let the dough rest long!"),  # nearest
         pytest.param("Salt it.\nBake it.", "Salt it.", id="first where none is near"),
         pytest.param("- dough: rest it\n1. [x] bake", "dough: rest it", id="item of a list"),
         pytest.param("The `dough` must rest long.\nBake it.", "Bake it.", id="markup is dropped by chunkers"),
         pytest.param("The dough must\nrest long.", "The dough must", id="lines are joined by chunkers"),
         pytest.param("```sh\nrest --long $DOUGH\n```\nBake it.", "rest --long $DOUGH", id="a line of code"),
         pytest.param("```\nbake\n```\nThe dough rests.", "The dough rests.", id="a sentence beside code"),
-        pytest.param(
-            "| dough | **rest** | 3 h |\n|---|---|--|\n| a dough | `x` | two long hours |",
-            "two long hours",
-            id="the longest cell of a row",
-        ),
+        # the longest cell of a row
+        ("| dough | **rest** | 3 h |\n|---|---|--|\n| a dough | `x` | two long hours |", "two long hours"),
         pytest.param("| dough |\n|---|\n| `x` |\n", "", id="a row of markup"),
         pytest.param("", "", id="nothing"),
         pytest.param(LONG, "The dough rests " + "very " * 16 + "very", id="cut between words"),
