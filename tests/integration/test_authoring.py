@@ -11,8 +11,7 @@ import pytest
 
 from here import Done
 from project import Project, make_project
-from raggate.cli import golden, golden as command
-from raggate.inputs.authoring import proposals
+from raggate.cli import golden as command
 
 QUESTION = "How many litres is the bicycle matter?"
 
@@ -85,43 +84,33 @@ def test_what_a_check_would_refuse(project: Project) -> None:
     assert "no passage 11" in refused(project, QUESTION, "--search", "bicycle", "--pick", "11").err
 
 
-def test_a_choice_in_a_terminal(project: Project) -> None:
-    """Somebody who sits there may search again, is told of a wrong number, and picks."""
-    answers = ["s kernel grams", "99", "1", "-"]
-    with (
-        mock.patch.object(command.sys, "stdin", mock.Mock(isatty=lambda: True)),
-        mock.patch("click.prompt", side_effect=answers),
-    ):
-        row = added(project, "--search", "bicycle")
-    assert row["gold_supports"][0]["heading_path"] == "# Kernel > ## Second"
-
-
 @pytest.mark.parametrize(
-    ("answer", "snippets"), [("", ["bicycle matter one is 1 litres"]), ("1 litres", ["1 litres"]), ("-", [])]
+    ("said", "snippets"),
+    [
+        (["s bicycle matter", "99", "1", ""], ["bicycle matter one is 1 litres"]),
+        (["1", "1 litres"], ["1 litres"]),
+        (["1", "-"], []),
+    ],
 )
-def test_a_snippet_is_proposed(project: Project, answer: str, snippets: list[str]) -> None:
-    """Enter takes the sentence of the passage that is nearest to the question; another text or none replaces it."""
-
-    def said(_: str, default: str = "", **__: object) -> str:
-        return (answer or default) if default else "1"
-
+def test_a_choice_in_a_terminal(project: Project, said: list[str], snippets: list[str]) -> None:
+    """Somebody may search again and picks; Enter takes the proposed snippet, and another text or none replaces it."""
+    answers = iter(said)
     with (
         mock.patch.object(command.sys, "stdin", mock.Mock(isatty=lambda: True)),
-        mock.patch("click.prompt", side_effect=said),
+        mock.patch("click.prompt", side_effect=lambda *_, default="", **__: next(answers) or default),
     ):
         row = added(project, "--search", "bicycle matter one litres")
-    assert row["gold_supports"][0].get("snippets", []) == snippets
+    [support] = row["gold_supports"]
+    assert (support["heading_path"], support.get("snippets", [])) == ("# Bicycle > ## First", snippets)
 
 
 def test_a_snippet_is_proposed_where_nobody_sits(project: Project) -> None:
     """With --pick and --anchor the flag with the proposed snippet is printed, and the line has none."""
-    done = project.command("golden", "add", QUESTION, "--anchor", "Notes/bicycle.md#First")
+    arguments = ("golden", "add", QUESTION, "--anchor", "Notes/bicycle.md#First")
+    assert "--snippet '" in project.command(*arguments).err
     assert project.cases()[-1]["gold_supports"][0].get("snippets", []) == []
-    assert "--snippet '" in done.err
-    with project.config.open("a") as config:
-        config.write("\nscore: {snippets: off}\n")
-    done = project.command("golden", "add", QUESTION, "--anchor", "Notes/bicycle.md#First")
-    assert "--snippet" not in done.err
+    project.config.write_text(project.config.read_text() + "\nscore: {snippets: off}\n")
+    assert "--snippet" not in project.command(*arguments).err
 
 
 def test_private_notes_are_not_asked_about(project: Project) -> None:
@@ -173,20 +162,10 @@ def test_proposals_in_a_terminal(project: Project) -> None:
         "# Shots\n\n## Done\n\n- Tetanus: 9 May 2019\n- Measles: as a child\n- Rabies: never\n"
     )
     with (
-        mock.patch.object(golden.sys, "stdin", mock.Mock(isatty=lambda: True)),
+        mock.patch.object(command.sys, "stdin", mock.Mock(isatty=lambda: True)),
         mock.patch("click.prompt", side_effect=["e", "When was the last tetanus shot?", "n", "q"]),
     ):
         assert project.command("golden", "propose", "--limit", "3").code == 0
     assert project.cases()[-1]["question"] == "When was the last tetanus shot?"
     states = [json.loads(line)["state"] for line in (project.root / "golden.proposals.jsonl").read_text().splitlines()]
     assert sorted(states) == ["rejected", "waiting"]
-
-
-def test_a_list_of_proposals_that_is_too_large(project: Project) -> None:
-    """It is refused unread, and nothing is lost of it."""
-    file = project.root / "golden.proposals.jsonl"
-    file.write_bytes(b"x" * 51)
-    with mock.patch.object(proposals, "MAX_BYTES", 50):
-        done = project.command("golden", "propose")
-    assert (done.code, "larger than 50 bytes" in done.err) == (2, True)
-    assert file.stat().st_size == 51

@@ -7,6 +7,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
@@ -32,21 +34,24 @@ def test_day(stamp: object, expected: str | None) -> None:
     assert day(stamp) == expected
 
 
-def test_days_between() -> None:
-    """Days are counted with their fractions, negative backwards, and not at all where a side is no timestamp."""
-    assert days_between("2026-01-01T00:00:00Z", "2026-01-03T12:00:00Z") == 2.5
-    assert days_between("2026-01-03T12:00:00Z", "2026-01-01T00:00:00Z") == -2.5
-    assert days_between(None, "2026-01-01T00:00:00Z") is None
-    assert days_between("2026-01-01T00:00:00Z", "soon") is None
-
-
-def test_days_until() -> None:
-    """Whole days are counted from the day of a timestamp, whatever its hour; the last day itself is 0 away."""
-    assert days_until("2026-01-03", "2026-01-01T23:59:59Z") == 2
-    assert days_until("2026-01-03", "2026-01-03T23:59:59Z") == 0
-    assert days_until("2026-01-03", "2026-01-04T00:00:00Z") == -1
-    assert days_until("2026-01-03", "never") is None
-    assert days_until("never", "2026-01-03T00:00:00Z") is None
+@each_row(
+    ("count", "one", "other", "days"),
+    [
+        (days_between, "2026-01-01T00:00:00Z", "2026-01-03T12:00:00Z", 2.5),
+        (days_between, "2026-01-03T12:00:00Z", "2026-01-01T00:00:00Z", -2.5),
+        (days_between, None, "2026-01-01T00:00:00Z", None),
+        (days_between, "2026-01-01T00:00:00Z", "soon", None),
+        # whole days from the day of a timestamp, whatever its hour
+        (days_until, "2026-01-03", "2026-01-01T23:59:59Z", 2),
+        (days_until, "2026-01-03", "2026-01-03T23:59:59Z", 0),
+        (days_until, "2026-01-03", "2026-01-04T00:00:00Z", -1),
+        (days_until, "2026-01-03", "never", None),
+        (days_until, "never", "2026-01-03T00:00:00Z", None),
+    ],
+)
+def test_days(count: Callable[[Any, Any], float | None], one: str, other: str, days: float | None) -> None:
+    """Days are negative backwards, and not counted at all where a side is no timestamp."""
+    assert count(one, other) == days
 
 
 NOW = 3600.5

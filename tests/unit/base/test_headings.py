@@ -185,16 +185,18 @@ def test_contains_snippet(text: str, snippets: list[str], *, expected: bool) -> 
 @each_row(
     ("folder", "selected", "expected"),
     [
-        pytest.param("work/docs", "work/docs", True, id="itself"),
-        pytest.param("work/docs/api", "work/docs", True, id="below"),
-        pytest.param("work/docs-old", "work/docs", False, id="the same beginning"),
-        pytest.param("work", "work/docs", False, id="above"),
-        pytest.param("work/", "work/", True, id="the root itself"),
-        pytest.param("work/docs", "work/", False, id="the root covers only notes at the root"),
-        pytest.param("work/", "work/docs", False, id="the root is not in a folder"),
-        pytest.param("work/docs", "work", True, id="a whole vault"),
-        pytest.param("work/", "work", True, id="a whole vault with its root"),
-        pytest.param("personal/docs", "work/docs", False, id="another vault"),
+        ("work/docs", "work/docs", True),
+        ("work/docs/api", "work/docs", True),
+        ("work/docs-old", "work/docs", False),
+        ("work", "work/docs", False),
+        # the root covers itself, and only notes at the root
+        ("work/", "work/", True),
+        ("work/docs", "work/", False),
+        ("work/", "work/docs", False),
+        # a whole vault
+        ("work/docs", "work", True),
+        ("work/", "work", True),
+        ("personal/docs", "work/docs", False),
     ],
 )
 def test_inside_folder(folder: str, selected: str, *, expected: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from decimal import ROUND_HALF_UP, Decimal
 
 import pytest
@@ -49,24 +50,21 @@ def test_a_half_is_found_on_the_decimal(digits: int, places: int, decimals: int)
 
 
 @each_row(
-    ("value", "sign", "expected"),
+    ("value", "sign", "beside", "expected"),
     [
-        (0.03125, False, "0.0313"),
-        (-0.03125, True, "-0.0313"),
-        (0.00005, True, "+0.0001"),
-        (0.0, True, "+0.0000"),
-        (None, False, "–"),
+        (0.03125, False, None, "0.0313"),
+        (-0.03125, True, None, "-0.0313"),
+        (0.00005, True, None, "+0.0001"),
+        (0.0, True, None, "+0.0000"),
+        (None, False, None, "–"),
+        (0.8, False, 0.75, "0.8000"),
+        (0.8, False, 0.79997, "0.80000"),
+        (0.8, False, 0.8 + 1e-12, "0.8000"),
     ],
 )
-def test_written(value: float | None, expected: str, *, sign: bool) -> None:
-    """A value is written with 4 decimals, half away from zero, and a dash where there is none."""
-    assert numbers.written(value, sign=sign) == expected
-
-
-@each_row(("beside", "expected"), [(0.75, "0.8000"), (0.79997, "0.80000"), (0.8 + 1e-12, "0.8000")])
-def test_written_beside_another(beside: float, expected: str) -> None:
-    """A value beside another has as many decimals more as tell the two apart, where they are not the same."""
-    assert numbers.written(0.8, beside=beside) == expected
+def test_written(value: float | None, beside: float | None, expected: str, *, sign: bool) -> None:
+    """A value has 4 decimals, half away from zero, or as many more as tell it from one beside it; a dash for none."""
+    assert numbers.written(value, sign=sign, beside=beside) == expected
 
 
 @given(values=st.lists(st.floats(0, 1), min_size=2, max_size=5), margin=st.sampled_from((1e-9, 1e-5)))
@@ -83,29 +81,22 @@ def test_decimals_apart(values: list[float], margin: float) -> None:
 
 
 @each_row(
-    ("share", "expected"), [(0.285, "29%"), (0.005, "1%"), (0.125, "13%"), (1, "100%"), (0.0, "0%"), (0.0049, "0%")]
+    ("write", "value", "expected"),
+    [
+        # a share is rounded as it is written down, not as the float a hundred times as large would be
+        *(
+            (numbers.percent, *row)
+            for row in ((0.285, "29%"), (0.005, "1%"), (0.125, "13%"), (1, "100%"), (0.0049, "0%"))
+        ),
+        # what somebody set is told with every digit of it, and no other
+        *((numbers.setting, *row) for row in ((0.03, "0.03"), (5.0, "5"), (0.1234567, "0.1234567"), (1e-05, "1e-05"))),
+        # a p-value has three digits that count; below a thousandth it makes no difference
+        *((numbers.chance, *row) for row in ((0.04976, "p = 0.0498"), (0.001, "p = 0.001"), (0.00099, "p < 0.001"))),
+    ],
 )
-def test_percent(share: float, expected: str) -> None:
-    """A share is rounded as it is written down, not as the float a hundred times as large would be."""
-    assert numbers.percent(share) == expected
-
-
-@each_row(
-    ("value", "expected"),
-    [(0.03, "0.03"), (5.0, "5"), (0.1234567, "0.1234567"), (1234567.0, "1234567"), (0.0, "0"), (1e-05, "1e-05")],
-)
-def test_setting(value: float, expected: str) -> None:
-    """What somebody set is told with every digit of it, and no other."""
-    assert numbers.setting(value) == expected
-
-
-@each_row(
-    ("p", "expected"),
-    [(0.04976, "p = 0.0498"), (0.001, "p = 0.001"), (0.00099, "p < 0.001"), (0.0, "p < 0.001"), (1.0, "p = 1")],
-)
-def test_chance(p: float, expected: str) -> None:
-    """A p-value has three digits that count; below a thousandth it makes no difference."""
-    assert numbers.chance(p) == expected
+def test_other_numbers(write: Callable[[float], str], value: float, expected: str) -> None:
+    """Shares, settings and p-values are written each by its own rule."""
+    assert write(value) == expected
 
 
 @each_row(

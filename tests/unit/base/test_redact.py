@@ -179,22 +179,24 @@ def test_encoded_secrets_are_hidden(encode: object) -> None:
     assert "w\\u00f6rd" not in redact(encode(secret), [secret])
 
 
-def test_each_line_of_a_key_is_hidden() -> None:
-    """Of a secret of several lines, each line is hidden on its own, with and without what follows it."""
-    key = "-----BEGIN KEY-----\r\nMIIEpAIBAAKCAQEA\r\n}\r\n-----END KEY-----\r\n"
-    assert redact("found MIIEpAIBAAKCAQEA in a.pem }", [key]) == "found *** in a.pem }"
-
-
-@each_row("value", ["", "a", "12345"])
-def test_short_values_are_no_secrets(value: str) -> None:
-    """Hiding one to five characters would blacken innocent text."""
-    assert forms(value) == ()
-    assert redact("12345 a", [value]) == "12345 a"
-
-
-def test_the_longest_shape_is_hidden_first() -> None:
-    """Where one secret is part of another, nothing of the longer one is left."""
-    assert redact("say hunter2-longer now", ["hunter2", "hunter2-longer"]) == "say *** now"
+@each_row(
+    ("text", "secrets", "shown"),
+    [
+        # of several lines, each by itself, with and without what follows it
+        (
+            "found MIIEpAIBAAKCAQEA in a.pem }",
+            ["-----BEGIN KEY-----\r\nMIIEpAIBAAKCAQEA\r\n}\r\n-----END KEY-----\r\n"],
+            "found *** in a.pem }",
+        ),
+        # hiding one to five characters would blacken innocent text
+        ("12345 a", ["", "a", "12345"], "12345 a"),
+        # where one is part of another, nothing of the longer one is left
+        ("say hunter2-longer now", ["hunter2", "hunter2-longer"], "say *** now"),
+    ],
+)
+def test_what_is_hidden(text: str, secrets: list[str], shown: str) -> None:
+    """Secrets of several lines, too short ones and ones within another are hidden as far as is safe."""
+    assert redact(text, secrets) == shown
 
 
 @each_row("between", ["\u200b", "\u00ad", "\u2060", "\u0378"], ids=["zero width", "soft", "joiner", "unassigned"])

@@ -18,11 +18,9 @@ TEXTS = ("work-007", "what does the bank card cost?", "fees")
     ("expression", "fits"),
     [
         ("fees", True),
-        ("FEES", True),
-        ("work-00", True),
-        ("refunds", False),
+        ("WORK-00", True),
+        ("not " * 248 + "fees", True),
         ("not refunds", True),
-        ("not not fees", True),
         ("fees and refunds", False),
         ("fees or refunds", True),
         # `and` binds closer than `or`
@@ -31,15 +29,12 @@ TEXTS = ("work-007", "what does the bank card cost?", "fees")
         ("not fees or work", True),
         ("not (fees or work)", False),
         ('"bank card"', True),
-        ("'bank card' and fees", True),
         ('"bank  card"', False),
         # quoted, an operator is a word as any other
         ('"not"', False),
         # nothing reaches from one text into the next
         ('"007 what"', False),
-        ("(((fees)))", True),
         ("work-007)and(fees", None),
-        ("?", True),
     ],
 )
 def test_what_fits(expression: str, fits: bool | None) -> None:
@@ -63,11 +58,6 @@ def test_what_is_wrong(expression: str) -> None:
     with pytest.raises(UsageError, match="-k") as caught:
         compiled(expression)
     assert caught.value.hint.startswith("Combine words with and, or, not")
-
-
-def test_not_without_end() -> None:
-    """As many as an expression can have are read."""
-    assert compiled("not " * 248 + "fees")(TEXTS)
 
 
 @given(st.text(alphabet="ab()'\" not\u202e\x00", max_size=60))

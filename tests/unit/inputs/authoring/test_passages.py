@@ -29,18 +29,20 @@ LONG = "The dough rests " + "very " * 40 + "long"
 @each_row(
     ("text", "snippet"),
     [
-        ("Flour first. The dough rests. Let the dough rest long!", "Let the dough rest long!"),  # nearest
-        pytest.param("Salt it.\nBake it.", "Salt it.", id="first where none is near"),
-        pytest.param("- dough: rest it\n1. [x] bake", "dough: rest it", id="item of a list"),
-        pytest.param("The `dough` must rest long.\nBake it.", "Bake it.", id="markup is dropped by chunkers"),
-        pytest.param("The dough must\nrest long.", "The dough must", id="lines are joined by chunkers"),
-        pytest.param("```sh\nrest --long $DOUGH\n```\nBake it.", "rest --long $DOUGH", id="a line of code"),
-        pytest.param("```\nbake\n```\nThe dough rests.", "The dough rests.", id="a sentence beside code"),
+        ("Flour first. The dough rests. Let the dough rest long!", "Let the dough rest long!"),
+        # the first where none is near
+        ("Salt it.\nBake it.", "Salt it."),
+        ("- dough: rest it\n1. [x] bake", "dough: rest it"),
+        # chunkers drop markup, and join lines
+        ("The `dough` must rest long.\nBake it.", "Bake it."),
+        ("The dough must\nrest long.", "The dough must"),
+        ("```sh\nrest --long $DOUGH\n```\nBake it.", "rest --long $DOUGH"),
+        ("```\nbake\n```\nThe dough rests.", "The dough rests."),
         # the longest cell of a row
         ("| dough | **rest** | 3 h |\n|---|---|--|\n| a dough | `x` | two long hours |", "two long hours"),
-        pytest.param("| dough |\n|---|\n| `x` |\n", "", id="a row of markup"),
-        pytest.param("", "", id="nothing"),
-        pytest.param(LONG, "The dough rests " + "very " * 16 + "very", id="cut between words"),
+        ("| dough |\n|---|\n| `x` |\n", ""),
+        ("", ""),
+        (LONG, "The dough rests " + "very " * 16 + "very"),
     ],
 )
 def test_a_snippet_is_a_sentence_that_can_be_copied(text: str, snippet: str) -> None:

@@ -84,26 +84,9 @@ def test_what_was_asked_before() -> None:
 
 
 PIECES = [
-    "# ",
-    "## ",
-    "- ",
-    "| ",
-    " |",
-    "---",
-    ": ",
-    "\n",
-    "\n\n",
-    "**",
-    "word",
-    "Other thing",
-    "\0",
-    "😀",
-    "\u0301" * 40,
-    "a b c",
+    *("# ", "## ", "- ", "| ", " |", "---", ": ", "\n", "\n\n", "**", "word", "Other thing", "\0", "😀", "\u0301" * 40),
     # of the pieces above alone hardly one note would be asked about; a title of three words would be quoted
-    "# Shots\n\n## Done\n\n",
-    "# Running shoe log\n\n## Mine\n\n",
-    "- **Tetanus**: 9 May 2019\n",
+    *("a b c", "# Shots\n\n## Done\n\n", "# Running shoe log\n\n## Mine\n\n", "- **Tetanus**: 9 May 2019\n"),
     "| Shoe | Bought |\n|---|---|\n| Blue trainer | Aug 2024 |\n",
 ]
 NOTES = st.lists(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), min_size=1, max_size=3)
@@ -117,33 +100,21 @@ def test_whatever_stands_in_the_notes(texts: list[str]) -> None:
     for proposal in propose(NONE, notes, (), 50):
         check_anchors(golden.load(with_cases(b"", [proposal.case]), "g"), notes)
         assert not [*leaks(proposal.case, "")]
-        [back] = proposals.load(proposals.write([Kept(proposal)]), "p")
-        assert back.proposal.id == proposal.id
-
-
-def test_the_file() -> None:
-    """What waits and what was rejected is read back as it was written."""
-    kept = [Kept(proposal, state) for proposal, state in zip(asked(SHOES), ("waiting", "rejected"), strict=False)]
-    back = proposals.load(proposals.write(kept), "p")
-    assert [(item.proposal.id, item.proposal.answer, item.state) for item in back] == [
-        (item.proposal.id, item.proposal.answer, item.state) for item in kept
-    ]
+        [back] = proposals.load(proposals.write([Kept(proposal, "rejected")]), "p")
+        assert (back.proposal.id, back.proposal.answer, back.state) == (proposal.id, proposal.answer, "rejected")
 
 
 @each_row(
-    "line, message",
+    "line",
     [
-        (b"{]", "p:1: "),
-        (b'{"id": "x"}', "p:1: "),
-        (b'{"id": "00000000", "state": "waiting", "source": "list", "answer": "", "case": {"id": 1}}', "p:1: "),
-        (b"\xff", "p:1: "),
+        *(b"{]", b'{"id": "x"}', b"\xff"),
+        b'{"id": "00000000", "state": "waiting", "source": "list", "answer": "", "case": {"id": 1}}',
     ],
 )
-def test_a_file_that_somebody_changed(line: bytes, message: str) -> None:
+def test_a_file_that_somebody_changed(line: bytes) -> None:
     """A line that is no proposal is refused with its place."""
-    with pytest.raises(UsageError) as refused:
+    with pytest.raises(UsageError, match="p:1: "):
         proposals.load(line, "p")
-    assert message in refused.value.message
 
 
 TABLE = """\
@@ -188,30 +159,23 @@ def test_an_item(line: str, wanted: tuple[str, str] | None) -> None:
 @each_row(
     "text, wanted",
     [
-        (
-            "A worker is a process that\nanswers requests. It runs.",
-            ("worker", "is", "A worker is a process that answers requests."),
-        ),
-        (
-            "**Backlogs** are the queues of waiting work.",
-            ("Backlogs", "are", "**Backlogs** are the queues of waiting work."),
-        ),
-        ("`GYP` means the builder of native code.", ("GYP", "means", "`GYP` means the builder of native code.")),
-        (
-            "- `--workers`: Number of processes that\n  answer. One here.",
-            ("--workers", "", "Number of processes that answer."),
-        ),
-        ("- **Port:** the number that it listens on", ("Port", "", "the number that it listens on")),
+        ("A worker is a process that\nanswers requests. It runs.", ("worker", "is")),
+        ("**Backlogs** are the queues of waiting work.", ("Backlogs", "are")),
+        ("`GYP` means the builder of native code.", ("GYP", "means")),
+        ("- `--workers`: Number of processes that\n  answer. One here.", ("--workers", "")),
+        ("- **Port:** the number that it listens on", ("Port", "")),
         ("- plain words - with a dash are no key", None),
         ("It is the place to look at first.", None),
         ("A worker is a process.", None),
         ("```yaml\n- key: the value of no item here\n```", None),
     ],
 )
-def test_a_definition(text: str, wanted: tuple[str, str, str] | None) -> None:
+def test_a_definition(text: str, wanted: tuple[str, str] | None) -> None:
     """A definition is an item with a key and a sentence, or a marked name and what it is; code holds none."""
-    found = [(fact.subject, fact.property, fact.answer) for fact in facts(text) if fact.form == "definition"]
-    assert found == ([wanted] if wanted else [])
+    found = [fact for fact in facts(text) if fact.form == "definition"]
+    assert [(fact.subject, fact.property) for fact in found] == ([wanted] if wanted else [])
+    # the first sentence, on one line
+    assert all(fact.answer in " ".join(text.split()) and not fact.answer.endswith("here.") for fact in found)
 
 
 def test_hostile_lengths() -> None:

@@ -16,23 +16,11 @@ from raggate.inputs.authoring.question_sets import READERS, detect, texts
 from tables import each_row
 
 CONTEXT = "The Rhine rises in the canton of Grisons."
-SQUAD = {
-    "version": "v2.0",
-    "data": [
-        {
-            "title": "Rhine",
-            "paragraphs": [
-                {
-                    "context": CONTEXT,
-                    "qas": [
-                        {"id": "s1", "question": "Where?", "answers": [{"text": "Grisons", "answer_start": 33}]},
-                        {"id": "s2", "question": "When?", "answers": [], "is_impossible": True},
-                    ],
-                }
-            ],
-        }
-    ],
-}
+ASKED = [
+    {"id": "s1", "question": "Where?", "answers": [{"text": "Grisons", "answer_start": 33}]},
+    {"id": "s2", "question": "When?", "answers": [], "is_impossible": True},
+]
+SQUAD = {"version": "v2.0", "data": [{"title": "Rhine", "paragraphs": [{"context": CONTEXT, "qas": ASKED}]}]}
 PASSAGE = {"doc_id": "rhine", "char_start": 0, "char_end": 41, "text": CONTEXT}
 
 FILES: list[tuple[str, str, str, tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]]] = [
