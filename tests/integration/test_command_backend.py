@@ -4,7 +4,6 @@ import itertools
 import json
 import os
 import random
-import re
 import signal
 import subprocess
 import sys
@@ -12,6 +11,7 @@ import textwrap
 import time
 import uuid
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -52,11 +52,8 @@ def carriers(tag: str) -> list[int]:
     """List the processes whose environment holds the tag."""
     found = []
     for entry in Path("/proc").glob("[0-9]*"):
-        try:
-            if tag.encode() in (entry / "environ").read_bytes():
-                found.append(int(entry.name))
-        except OSError:
-            continue
+        with suppress(OSError):
+            found += [int(entry.name)] if tag.encode() in (entry / "environ").read_bytes() else []
     return found
 
 
@@ -68,16 +65,13 @@ def gone(pid: int) -> bool:
         return True
 
 
-def children() -> list[int]:
-    """List the children of this process, zombies included."""
-    found = []
+def children() -> set[int]:
+    """Return the children of this process, zombies included."""
+    found = set()
     for entry in Path("/proc").glob("[0-9]*"):
-        try:
+        with suppress(OSError):
             parent = (entry / "stat").read_text().rpartition(")")[2].split()[1]
-        except OSError:
-            continue
-        if int(parent) == os.getpid():
-            found.append(int(entry.name))
+            found |= {int(entry.name)} if int(parent) == os.getpid() else set()
     return found
 
 
@@ -95,10 +89,10 @@ def eventually(condition: Callable[[], object], seconds: float = 5.0) -> bool:
 def tag() -> Iterator[str]:
     """Mark what a test starts, and fail it when any of that is left."""
     preloaded.server()
-    tag, before = f"tag-{uuid.uuid4().hex}", set(children())
+    tag, before = f"tag-{uuid.uuid4().hex}", children()
     yield tag
     assert carriers(tag) == []
-    assert set(children()) <= before
+    assert children() <= before
 
 
 @pytest.fixture
@@ -111,12 +105,8 @@ def place(tmp_path: Path) -> Workspace:
     (vaults["work"] / "Failover.md").write_text("# Failover\n\nPromote the replica.\n")
     (vaults["work"] / "Oncall.md").write_text("# Oncall\n\nThe pager rotates on Mondays.\n")
     (tmp_path / "out").mkdir()
-    environment = {
-        "PATH": os.environ["PATH"],
-        "GITHUB_TOKEN": "ghs_secret",
-        "SEARCH_KEY": "sk-1",
-        "HOME": str(tmp_path),
-    }
+    secrets = {"GITHUB_TOKEN": "ghs_secret", "SEARCH_KEY": "sk-1"}
+    environment = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), **secrets}
     return Workspace(root=tmp_path, out=tmp_path / "out", vaults=vaults, environment=environment)
 
 
@@ -149,7 +139,7 @@ def bring_up(place: Workspace):
 
 
 class TestBoot:
-    """The fake API, brought up until it is ready or is not."""
+    """The fake API, brought up until it is ready."""
 
     def test_well_behaved(self, bring_up, settings):
         """An API that behaves is ready soon, answers, and is gone afterwards."""
@@ -171,48 +161,29 @@ class TestPlaceholders:
     """What is replaced in commands and variables."""
 
     def test_replaced_everywhere(self, place, settings):
-        """Port, run directory and vaults are replaced in `run`, `build` and `env`; other braces stay."""
+        """Port, name, run directory and vaults are replaced in `build`, `run` and `env`; other braces stay."""
         show = "import sys, os; print(sys.argv[1:], os.environ['SHOWN'])"
-        made = CommandBackend.model_validate(
-            settings(code=SLEEP).model_dump()
-            | {"build": [[sys.executable, "-c", show, "{port}|{out}|{vault.work}"]]}
-            | {"env": {**settings().env, "SHOWN": '{"a": {}} ${HOME} {{name}} {0} }{ {vault.personal}'}}
-        )
+        build = [[sys.executable, "-c", show, "{port}|{run}|{out}|{vault.work}"]]
+        made = settings(code=SLEEP, build=build, env={"SHOWN": '{"a": {}} ${HOME} {{name}} {0} }{ {vault.personal}'})
         with command.start(Api(command=made), place) as api:
             port = api.base_url.rpartition(":")[2]
         shown = (place.out / "build.log").read_text()
-        assert f"['{port}|{place.out}|{place.vaults['work']}']" in shown
+        assert f"['{port}|{place.run}|{place.out}|{place.vaults['work']}']" in shown
         assert f'{{"a": {{}}}} ${{HOME}} {{{{name}}}} {{0}} }}{{ {place.vaults["personal"]}' in shown
 
     @pytest.mark.parametrize(
         ("change", "key"),
         [
             ({"env": {"X": "{vault.privat}", "P": "{port}"}}, "api.command.env.X"),
-            ({"run": ["serve", "{port}", "{vault.privat}"]}, r"api.command.run\[2\]"),
-            (
-                {"run": ["serve", "{port}"], "build": [["make"], ["make", "{vault.privat}"]]},
-                r"api.command.build\[1\]\[1\]",
-            ),
+            ({"build": [["make"], ["make", "{vault.privat}"]]}, r"api.command.build\[1\]\[1\]"),
         ],
     )
     def test_unknown(self, place, settings, change, key):
         """An unknown placeholder is an error that names the key, the nearest known one, and all of them."""
-        made = CommandBackend.model_validate(settings().model_dump() | change)
-        with (
-            pytest.raises(UsageError, match=rf"^{key}: unknown placeholder {{vault.privat}}") as caught,
-            command.start(Api(command=made), place),
-        ):
-            pass
+        made = settings(**change)
+        with pytest.raises(UsageError, match=rf"^{key}: unknown placeholder {{vault.privat}}") as caught:
+            command.start(Api(command=made), place).__enter__()
         assert "{vault.personal}, {vault.work}" in caught.value.hint
-
-    def test_run(self, place, settings):
-        """{run} is one name in all words of a start and another in the next; any store takes it as one of its names."""
-        made = settings(env={"COLLECTION": "{run}", "OTHER": "notes-{run}", "P": "{port}"})
-        first = command._plan(made, place, 80, {}).environment
-        assert re.fullmatch(r"[a-z][a-z0-9_]{0,30}", first["COLLECTION"])
-        assert first["OTHER"] == f"notes-{first['COLLECTION']}"
-        again = Workspace(root=place.root, out=place.out, vaults=place.vaults, environment=place.environment)
-        assert command._plan(made, again, 80, {}).environment["COLLECTION"] != first["COLLECTION"]
 
     def test_no_port_at_all(self, place):
         """A command that is not told its port is refused at once, for it could never be reached."""
@@ -247,37 +218,27 @@ class TestRefusals:
 class TestServices:
     """Containers beside the process, where there is no engine; with one they are in the end-to-end tests."""
 
-    def refused(self, place, settings, services, **more):
-        """Start it and give the error, with nothing having run."""
-        own = settings(build=[[sys.executable, "-c", "open('built', 'w')"]], **more)
-        nowhere = replace(place, environment={**place.environment, "DOCKER_HOST": "unix:///nowhere/s"})
-        with pytest.raises((CannotTell, UsageError)) as caught:
-            command.start(Api.model_validate({"command": own, "services": services}), nowhere).__enter__()
-        assert not (place.root / "built").exists()
-        return caught.value
-
-    def test_no_engine(self, place, settings):
-        """Without an engine nothing can be told, and the message says who needs one and what works without."""
-        error = self.refused(place, settings, {"store": {"image": "x"}}, env={"A": "{port}{service.store}"})
-        assert isinstance(error, CannotTell)
-        assert (
-            "no Docker socket at /nowhere/s, but `api.container` and `api.services` need a Docker engine"
-            in error.message
-        )
-        assert "`api.command` without `api.services`" in error.hint
-
     @pytest.mark.parametrize(
-        ("env", "own", "key"),
+        ("env", "own", "error", "said"),
         [
-            ({"A": "{service.stroe}"}, {}, r"api\.command\.env\.A: .*Did you mean \{service\.store\}"),
-            ({}, {"A": "{port}"}, r"api\.services\.store\.env\.A: unknown placeholder"),
+            (
+                "{service.store}",
+                "",
+                CannotTell,
+                "no Docker socket at /nowhere/s, but .* need a Docker engine",
+            ),
+            ("{service.stroe}", "", UsageError, r"api\.command\.env\.A: .*Did you mean \{service\.store\}"),
+            ("", "{port}", UsageError, r"api\.services\.store\.env\.A: unknown placeholder"),
         ],
     )
-    def test_unknown_placeholders(self, place, settings, env, own, key):
-        """A mistake in a placeholder is said by its key before an engine is looked for."""
-        error = self.refused(place, settings, {"store": {"image": "x", "env": own}}, env={"P": "{port}", **env})
-        assert isinstance(error, UsageError)
-        assert re.search(key, error.message)
+    def test_refused_before_anything_runs(self, place, settings, env, own, error, said):
+        """A mistake in a placeholder is said by its key before an engine is looked for, and then who needs one."""
+        made = settings(build=[[sys.executable, "-c", "open('built', 'w')"]], env={"P": "{port}", "A": env})
+        api = Api.model_validate({"command": made, "services": {"store": {"image": "x", "env": {"A": own}}}})
+        nowhere = replace(place, environment={**place.environment, "DOCKER_HOST": "unix:///nowhere/s"})
+        with pytest.raises(error, match=said):
+            command.start(api, nowhere).__enter__()
+        assert not (place.root / "built").exists()
 
 
 class TestBuild:
@@ -305,9 +266,8 @@ class TestBuild:
         monkeypatch.setattr(command, "BUILD_SECONDS", 0.6)
         begun = time.monotonic()
         steps = [["sleep", "0.3"], ["sh", "-c", "echo compiling; sleep 600 & sleep 600"]]
-        with pytest.raises(
-            CannotTell, match=r"build step 2 of 2 .* took too long: all build steps together have 0.6 s"
-        ) as caught:
+        said = "build step 2 of 2 .* took too long: all build steps together have 0.6 s"
+        with pytest.raises(CannotTell, match=said) as caught:
             command.start(Api(command=settings(build=steps)), place).__enter__()
         assert 0.5 < time.monotonic() - begun < 3
         assert caught.value.log[-1] == "compiling"
@@ -514,12 +474,12 @@ class TestSignals:
             process.kill()
             process.communicate(timeout=10)
 
-    @pytest.mark.parametrize("behaviour", ["ok", "children,ignore_sigterm"])
-    def test_sigkill(self, tag, parent, settings, behaviour):
-        """When raggate itself is killed, API and grandchildren are gone within two seconds."""
-        process = parent(settings(behaviour))
+    @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
+    def test_killed(self, tag, parent, settings, number):
+        """When a signal that it does not handle ends raggate, API and grandchildren are gone within two seconds."""
+        process = parent(settings("children,ignore_sigterm"))
         assert carriers(tag)
-        process.kill()
+        process.send_signal(number)
         assert eventually(lambda: not carriers(tag), 2)
 
     def test_a_child_that_has_left_all_behind(self, place, settings):
@@ -531,12 +491,6 @@ class TestSignals:
         alive, pid, own = out.split()
         assert (alive, own) == ("alive", "None")
         assert gone(int(pid))
-
-    def test_sigterm_without_a_handler(self, tag, parent, settings):
-        """A raggate that is ended by a signal it does not handle leaves nothing either."""
-        process = parent(settings())
-        process.send_signal(signal.SIGTERM)
-        assert eventually(lambda: not carriers(tag), 2)
 
     def test_second_interrupt(self, tag, parent, settings):
         """A second Ctrl-C ends the grace of a deaf API, and never leaves it running."""
