@@ -149,16 +149,13 @@ UNSAID = "connection lost: Server disconnected without sending a response. (agai
     [
         # bodies
         (OK, b"{}"),
-        (http(b"200 OK\nContent-Length: 0"), b""),
         (http(b"200 OK\nTransfer-Encoding: chunked", b"1\r\n{\r\n1;a=b\r\n}\r\n0\r\nTrailer: x\r\n\r\n"), b"{}"),
         (http(b"200 OK", b"{}"), b"{}"),
-        (b"HTTP/1.0 200 OK\r\n\r\n{}", b"{}"),
         (http(b"103 Early Hints\nLink: </x>") + http(b"100 Continue") + OK, b"{}"),
         (http(b"200 OK\nContent-Length: 1024", b" " * LIMIT), b" " * LIMIT),
         (http(b"200 OK\nContent-Length: 2\nX: \xff\xfe", b"\xff\xfe"), b"\xff\xfe"),
         # too much of them
         (http(b"200 OK\nContent-Length: 1025", b" " * 1025), "the body has more than 1024 bytes"),
-        (http(b"200 OK\nContent-Length: 99999999999999", b" " * 4000), "the body has more than 1024 bytes"),
         (http(b"200 OK", b" " * 4000), "the body has more than 1024 bytes"),
         (http(b"200 OK\nTransfer-Encoding: chunked", b"fff\r\n" + b" " * 2000), "the body has more than 1024 bytes"),
         (OK + OK, f"{len(OK)} bytes came after the end of the answer"),
@@ -168,45 +165,26 @@ UNSAID = "connection lost: Server disconnected without sending a response. (agai
             http(b"200 OK\nContent-Encoding: gzip\nContent-Length: 2", b"\x1f\x8b"),
             "the body is encoded (gzip), although raggate asked for plain text",
         ),
-        (
-            http(b"200 OK\nContent-Encoding: br\nContent-Encoding: x\nContent-Length: 0"),
-            "the body is encoded (br, x), although raggate asked for plain text",
-        ),
         (http(b"200 OK\nContent-Encoding: Identity\nContent-Length: 2", b"{}"), b"{}"),
         # too little
         (http(b"200 OK\nContent-Length: 9", b"{}"), f"{SHORT} (received 2 bytes, expected 9) (again)"),
         (http(b"200 OK\nTransfer-Encoding: chunked", b"9\r\n{}"), f"{SHORT} (incomplete chunked read) (again)"),
-        (http(b"200 OK\nTransfer-Encoding: chunked", b"2\r\n{}\r\n"), f"{SHORT} (incomplete chunked read) (again)"),
-        (
-            http(b"200 OK\nTransfer-Encoding: chunked", b"2\r\n{}\r\n0"),
-            "connection lost: peer unexpectedly closed connection (again)",
-        ),
         (b"", UNSAID),
         (b"HTTP/1.1 200 OK\r\nContent-Le", UNSAID),
-        (http(b"100 Continue"), UNSAID),
         # nonsense
         (b"220 SMTP ready\r\n\r\n", "not HTTP: illegal status line: bytearray(b'220 SMTP ready')"),
-        (b"\x16\x03\x01\x00\xa5\x01\x00", "not HTTP: illegal request line"),
-        (
-            http(b"200 OK\nTransfer-Encoding: chunked", b"zz\r\n{}"),
-            "not HTTP: illegal chunk header: bytearray(b'zz\\r\\n')",
-        ),
-        (http(b"200 OK\nContent-Length: -1"), "not HTTP: bad Content-Length"),
         (http(b"200 OK\nContent-Length: 1\nContent-Length: 2", b"{}"), "not HTTP: conflicting Content-Length headers"),
         (http(b"200 OK\nTransfer-Encoding: gzip"), "not HTTP: Only Transfer-Encoding: chunked is supported"),
-        (http(b"200 OK\nno header"), "not HTTP: illegal header line: bytearray(b'no header')"),
         (http(b"200 OK\nA: \x00"), "not HTTP: illegal header line: bytearray(b'A: \\x00')"),
         (
             http(b"101 Switching Protocols\nUpgrade: x"),
             "not HTTP: Received server _SWITCH_UPGRADE event without a pending proposal",
         ),
-        (http(b"99999 OK"), "not HTTP: illegal status line: bytearray(b'HTTP/1.1 99999 OK')"),
         (b"HTTP/1.1 200 OK\r\nA: " + b"a" * 400_000, "not HTTP: Receive buffer too long"),
         (b"HTTP/1.1 200 OK\r\n" + b"A: a\r\n" * 60_000, "not HTTP: Receive buffer too long"),
         # other statuses
         (http(b"204 No Content"), "HTTP 204"),
         (http(b"503 Busy\nContent-Length: 5", b"later"), "HTTP 503: later (again)"),
-        (http(b"500 Bug\nContent-Length: 50", b"later"), "HTTP 500"),
         (http(b"500 Bug\nTransfer-Encoding: chunked", b"zz\r\n"), "HTTP 500"),
         (http(b"500 Bug", b"x" * 200_000), f"HTTP 500: {'x' * 199}…"),
         (
@@ -214,10 +192,6 @@ UNSAID = "connection lost: Server disconnected without sending a response. (agai
             "HTTP 302: redirects to http://[bad, which raggate does not follow",
         ),
         (http(b"304 Not Modified\nLocation: /x"), "HTTP 304"),
-        (
-            http(b"307 Found\nLocation: \xff\nContent-Length: 0"),
-            "HTTP 307: redirects to ÿ, which raggate does not follow",
-        ),
     ],
 )
 def test_what_is_read_of_an_answer(raw: bytes, expected: str | bytes) -> None:
@@ -225,21 +199,11 @@ def test_what_is_read_of_an_answer(raw: bytes, expected: str | bytes) -> None:
     assert told(answered(raw)) == expected
 
 
-HEADS = (b"200 OK", b"500 No", b"204 None", b"100 Continue", b"302 Found", b"2 x")
-LINES = (
-    b"Content-Length: 2",
-    b"Content-Length: 5",
-    b"Transfer-Encoding: chunked",
-    b"Connection: close",
-    b"X:\xff",
-    b"Location: /",
-)
-BODIES = (b"", b"{}", b"2\r\n{}\r\n0\r\n\r\n", b"{}{}{}", b"f\r\n", OK)
+HEADS = st.sampled_from((b"200 OK", b"500 No", b"204 None", b"100 Continue", b"302 Found", b"2 x"))
+LINES = st.sampled_from((b"Content-Length: 2", b"Transfer-Encoding: chunked", b"Connection: close", b"Location: /"))
+BODIES = st.sampled_from((b"", b"{}", b"2\r\n{}\r\n0\r\n\r\n", b"{}{}{}", b"f\r\n", OK)) | st.binary(max_size=20)
 ANSWERS = st.builds(
-    lambda head, lines, body: http(b"\n".join((head, *lines)), body),
-    st.sampled_from(HEADS),
-    st.lists(st.sampled_from(LINES), max_size=3),
-    st.sampled_from(BODIES) | st.binary(max_size=20),
+    lambda head, lines, body: http(b"\n".join((head, *lines)), body), HEADS, st.lists(LINES, max_size=3), BODIES
 )
 
 
@@ -249,9 +213,6 @@ def test_any_bytes_end_the_question(raw: bytes) -> None:
     """Whatever a server writes is a body within its bound, or one sentence."""
     said = told(answered(raw))
     assert len(said) <= LIMIT
-
-
-# --- what goes out
 
 
 def test_the_request_is_sent_as_it_is() -> None:
@@ -281,24 +242,18 @@ def test_little_of_an_answer_is_read_at_once(monkeypatch: pytest.MonkeyPatch) ->
     assert max(sizes) <= 8192
 
 
-# --- what becomes of the connection
-
-
 @each_row(
     ("first", "connections"),
     [
         (OK, 1),
         (http(b"200 OK\nTransfer-Encoding: chunked", b"2\r\n{}\r\n0\r\n\r\n"), 1),
         (http(b"500 Bug\nContent-Length: 3", b"bug"), 1),
-        (http(b"302 Found\nLocation: /x\nContent-Length: 0"), 1),
-        (http(b"204 No Content"), 1),
         (http(b"200 OK\nConnection: close\nContent-Length: 2", b"{}"), 2),
         (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", 2),
         (http(b"200 OK\nContent-Length: 1025", b" " * 1025), 2),
         (http(b"500 Bug\nContent-Length: 200000", b" " * 200_000), 2),
         (OK + OK, 2),
         (http(b"500 Bug\nContent-Length: 0") + OK, 2),
-        (b"nonsense\r\n\r\n", 2),
         (None, 2),
     ],
 )
@@ -377,9 +332,6 @@ def test_who_waits_no_longer_closes_the_connection() -> None:
     asyncio.run(test())
 
 
-# --- time
-
-
 def test_a_connection_that_does_not_come_about(monkeypatch: pytest.MonkeyPatch) -> None:
     """An address that takes no connection within the time is told as that."""
     monkeypatch.setattr(misses, "CONNECT_SECONDS", 0.05)
@@ -396,14 +348,10 @@ def test_a_connection_that_does_not_come_about(monkeypatch: pytest.MonkeyPatch) 
     assert told(miss) == "no connection within 0.05 s"
 
 
-# --- where to
-
-
 @each_row(
     ("url", "expected"),
     [
         ("http://127.0.0.1:1", "cannot connect: All connection attempts failed (again)"),
-        ("http://[::1]:1", "cannot connect: All connection attempts failed (again)"),
         ("http://nowhere.invalid:1", "cannot connect: [Errno "),
     ],
 )

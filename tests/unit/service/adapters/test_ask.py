@@ -141,7 +141,6 @@ def test_no_answer_when_none_was_asked_for() -> None:
     """With retrieval only, an answer given all the same is not taken, and a missing one is no error."""
     assert adapter().parse(answer(), CASE).answer is None
     assert adapter().parse(answer(answer=..., references=...), CASE).answer is None
-    assert adapter(retrieval_only=False).parse(answer(), CASE).answer == "Under the mat."
 
 
 def test_latency_keeps_plausible_steps() -> None:
@@ -163,23 +162,14 @@ def test_coverage_drops_what_is_not_plain() -> None:
     [
         (b"<html>no", "the body: expected JSON, found '<html>no': unexpected character"),
         (b"\xff{}", "the body: expected JSON, found '\ufffd{}'"),
-        (b"", "the body: expected JSON, found ''"),
         (b"[1]", "the body: expected a mapping, found a list"),
         (b'{"answer": ""}', "debug: found nothing. raggate can only score"),
-        (b'{"answer": "", "debug": null}', "debug: found nothing. raggate can only score"),
         (b'{"answer": "", "debug": 7}', "debug: expected a mapping, found a whole number"),
         (answer(answer=None), "answer: found nothing"),
-        (answer(answer=["x"]), "answer: expected text, found a list"),
         (answer(abstained="yes"), "abstained: expected true or false, found text"),
-        (b'{"answer": "", "debug": {}}', "debug.retrieved_chunks: found nothing"),
         (answer(*[chunk()] * 1001), "debug.retrieved_chunks: expected a list of length <= 1000"),
         (answer(chunk(), 5), "debug.retrieved_chunks[1]: expected a mapping, found a whole number"),
-        (
-            answer(chunk(), chunk(rel_path=12)),
-            "debug.retrieved_chunks[1].rel_path: expected text, found a whole number",
-        ),
         (answer({"chunk_id": "", "rel_path": "", "heading_path": ""}), "debug.retrieved_chunks[0].text: found nothing"),
-        (answer(chunk(rank=1.5)), "debug.retrieved_chunks[0].rank: expected a whole number, found a number"),
         (answer(chunk(rank=True)), "debug.retrieved_chunks[0].rank: expected a whole number, found true or false"),
         (answer(chunk(score_final="1")), "debug.retrieved_chunks[0].score_final: expected a number, found text"),
         (answer(references=None), "references: found nothing"),
@@ -189,14 +179,9 @@ def test_coverage_drops_what_is_not_plain() -> None:
             answer(debug={"folder_selection": {"available_folders": ["a", 2]}}),
             "debug.folder_selection.available_folders[1]: expected text, found a whole number",
         ),
-        (answer(debug={"latency": []}), "debug.latency: expected a mapping, found a list"),
         (
             answer(debug={"indexing_coverage": {"docs_processed": -1}}),
             "debug.indexing_coverage.docs_processed: expected a whole number, 0 or more, found -1",
-        ),
-        (
-            answer(debug={"indexing_coverage": {"chunks_embedded": 1.0}}),
-            "debug.indexing_coverage.chunks_embedded: expected a whole number, 0 or more, found 1.0",
         ),
         (
             answer(debug={"indexing_coverage": {"index_version": 4}}),
@@ -264,53 +249,38 @@ def test_any_bytes_parse_or_are_refused(body: bytes, retrieval_only: bool) -> No
     assert log_line(message, limit=len(message) + 1).replace("\u200b", "").isprintable()
 
 
-# --- index_state
+COVERAGE = {"docs_processed": 12, "chunks_embedded": 34}
+PAGES: dict[str, httpx.Response | Exception] = {
+    "/api/health": httpx.Response(200, json={"status": "healthy"}),
+    "/api/index/status": httpx.Response(200, json={"is_indexing": False, "status": "idle"}),
+    "/api/v1/ask": httpx.Response(200, content=answer(debug={"indexing_coverage": COVERAGE})),
+}
 
 
-def state(
-    pages: dict[str, httpx.Response | Exception], *, ready: Readiness | None = None, **settings: Any
-) -> tuple[IndexState, list[httpx.Request]]:
+def state(changed: dict[str, httpx.Response | Exception], **settings: Any) -> tuple[IndexState, list[httpx.Request]]:
+    """Look at an API that is well but for the pages that end with these names."""
     seen: list[httpx.Request] = []
 
     def respond(request: httpx.Request) -> httpx.Response:
         seen.append(request)
-        page = pages.get(request.url.path, httpx.Response(404, text="404 page not found"))
+        path = request.url.path
+        page = next((page for name, page in changed.items() if path.endswith(name)), PAGES[path])
         if isinstance(page, Exception):
             raise page
         return page
 
     with httpx.Client(transport=httpx.MockTransport(respond), base_url="http://api") as client:
-        return adapter(**settings).index_state(client, ready or Readiness()), seen
-
-
-HEALTHY = {"status": "healthy"}
-COVERAGE = {"docs_processed": 12, "chunks_embedded": 34}
-
-
-def pages(**changes: httpx.Response | Exception) -> dict[str, httpx.Response | Exception]:
-    good: dict[str, httpx.Response | Exception] = {
-        "health": httpx.Response(200, json=HEALTHY),
-        "index": httpx.Response(200, json={"is_indexing": False, "status": "idle"}),
-        "ask": httpx.Response(200, content=answer(debug={"indexing_coverage": COVERAGE})),
-    }
-    paths = {"health": "/api/health", "index": "/api/index/status", "ask": "/api/v1/ask"}
-    return {paths[name]: page for name, page in {**good, **changes}.items()}
+        return adapter(**settings).index_state(client, Readiness()), seen
 
 
 def test_state_of_an_api_that_is_up() -> None:
     """Health, indexing, documents and chunks come from three requests."""
-    found, seen = state(pages(), modes=["lexical"])
+    found, seen = state({}, modes=["lexical"])
     assert found == IndexState(healthy=True, indexing=False, documents=12, chunks=34)
     assert [request.method for request in seen] == ["GET", "GET", "POST"]
     assert dict(seen[2].url.params) == {"debug": "true", "retrieval_only": "true"}
     sent = orjson.loads(seen[2].content)
     assert (sent["k"], sent["mode"]) == (3, "lexical")
-
-
-def test_state_while_indexing() -> None:
-    """An API that indexes says so, with what it has so far."""
-    found, _ = state(pages(index=httpx.Response(200, json={"is_indexing": True})))
-    assert (found.indexing, found.documents) == (True, 12)
 
 
 @each_row(
@@ -325,7 +295,7 @@ def test_state_while_indexing() -> None:
 )
 def test_unhealthy_api(page: httpx.Response, detail: str) -> None:
     """An unhealthy API is not asked further, and the state says what it said."""
-    found, seen = state(pages(health=page))
+    found, seen = state({"health": page})
     assert (found.healthy, found.documents, len(seen)) == (False, None, 1)
     assert detail in found.detail
 
@@ -339,7 +309,7 @@ def test_unhealthy_api(page: httpx.Response, detail: str) -> None:
 )
 def test_health_that_does_not_say_no_is_healthy(page: httpx.Response) -> None:
     """A health page that answers 200 is enough, whatever word it has for it, or none."""
-    assert state(pages(health=page))[0].healthy
+    assert state({"health": page})[0].healthy
 
 
 @each_row(
@@ -348,21 +318,21 @@ def test_health_that_does_not_say_no_is_healthy(page: httpx.Response) -> None:
         (httpx.Response(404, text="no"), False, "GET /api/index/status: HTTP 404 no"),
         (httpx.Response(503, text="later"), True, "GET /api/index/status: HTTP 503 later"),
         (httpx.Response(200, json={"status": "idle"}), False, "does not report is_indexing"),
-        (httpx.Response(200, json={"is_indexing": None}), False, "does not report is_indexing"),
+        (httpx.Response(200, json={"is_indexing": True}), True, ""),
     ],
 )
-def test_index_page_that_says_nothing(page: httpx.Response, indexing: bool, detail: str) -> None:
-    """A missing index page does not hold the API up, a failing one does."""
-    found, _ = state(pages(index=page))
-    assert (found.healthy, found.indexing) == (True, indexing)
+def test_what_the_index_page_says(page: httpx.Response, indexing: bool, detail: str) -> None:
+    """A missing index page does not hold the API up, a failing one does; what it has so far is told."""
+    found, _ = state({"status": page})
+    assert (found.healthy, found.indexing, found.documents) == (True, indexing, 12)
     assert detail in found.detail
 
 
-@each_row("said", ["true", "no", 1, 0, [True], {"personal": True}])
+@each_row("said", ["true", 0, [True]])
 def test_whether_it_is_indexing_is_told_by_true_or_false(said: object) -> None:
     """What may mean yes in another word is not taken for no."""
     with pytest.raises(ValueError, match="is_indexing: expected true or false, found"):
-        state(pages(index=httpx.Response(200, json={"is_indexing": said})))
+        state({"status": httpx.Response(200, json={"is_indexing": said})})
 
 
 LONG = json.dumps({"files": ["x" * 100] * 1000})[1:]
@@ -371,22 +341,21 @@ LONG = json.dumps({"files": ["x" * 100] * 1000})[1:]
 @each_row("beside", [LONG, '"eta": NaN}', '"eta": -Infinity}'], ids=("a-long-list", "no-number", "no-end"))
 def test_whatever_stands_beside_it_an_answer_tells_no(beside: str) -> None:
     """However long an answer is, and with numbers that JSON does not have, it says that the API is not ready."""
-    assert not state(pages(health=httpx.Response(200, text=f'{{"status": "down", {beside}')))[0].healthy
-    assert state(pages(index=httpx.Response(200, text=f'{{"is_indexing": true, {beside}')))[0].indexing
+    assert not state({"health": httpx.Response(200, text=f'{{"status": "down", {beside}')})[0].healthy
+    assert state({"status": httpx.Response(200, text=f'{{"is_indexing": true, {beside}')})[0].indexing
 
 
-@each_row("page", ["health", "index"])
+@each_row("page", ["health", "status"])
 def test_an_answer_that_is_not_read_to_its_end_tells_nothing(page: str) -> None:
     """What its first bytes say is not taken for the whole."""
     with pytest.raises(httpx.ReadError, match=f"more than {MAX_STATE_BYTES} bytes"):
-        state(pages(**{page: httpx.Response(200, content=b"x" * (MAX_STATE_BYTES + 1))}))
+        state({page: httpx.Response(200, content=b"x" * (MAX_STATE_BYTES + 1))})
 
 
 @each_row(
     ("page", "detail"),
     [
         (httpx.Response(503, text="\x1b[1mno store"), "POST /api/v1/ask: HTTP 503 \x1b[1mno store"),
-        (httpx.Response(400, text="bad"), "POST /api/v1/ask: HTTP 400 bad"),
         (httpx.Response(200, text="<html>"), "POST /api/v1/ask: the body: expected JSON"),
         (httpx.Response(200, json={"answer": ""}), "an API that honours ?debug=true"),
         (httpx.Response(200, content=answer()), "has no debug.indexing_coverage"),
@@ -395,55 +364,46 @@ def test_an_answer_that_is_not_read_to_its_end_tells_nothing(page: str) -> None:
 )
 def test_failing_probe_is_told_not_raised(page: httpx.Response | Exception, detail: str) -> None:
     """When the probing question fails the API is up all the same, its documents are unknown, and the state says why."""
-    found, _ = state(pages(ask=page))
+    found, _ = state({"ask": page})
     assert (found.healthy, found.documents, found.chunks) == (True, None, None)
     assert detail in found.detail
 
 
-@each_row("page", ["health", "index", "ask"])
+@each_row("page", ["health", "status", "ask"])
 def test_unreachable_api_raises(page: str) -> None:
     """An API that cannot be reached is an httpx error, at whichever request."""
     with pytest.raises(httpx.HTTPError):
-        state(pages(**{page: httpx.ConnectError("refused")}))
+        state({page: httpx.ConnectError("refused")})
 
 
 SAID = "A sentence that only a model writes."
 
 
-def asked(answer: object, latency: dict[str, object] | None = None, *, only: bool = True, **more: object) -> Response:
-    body = {"answer": answer, "references": [], "debug": {"retrieved_chunks": [], "latency": latency or {}}, **more}
-    return AskAdapter(Ask(retrieval_only=only), ("personal",)).parse(json.dumps(body).encode(), make_case())
-
-
 @each_row(
-    ("answer", "fields", "expected"),
+    ("said", "abstained", "milliseconds", "expected"),
     [
-        pytest.param(SAID, {}, True, id="text"),
-        pytest.param("", {}, False, id="none"),
-        pytest.param(" \n", {}, False, id="blanks"),
-        pytest.param("", {"latency": {"generation_ms": 810}}, True, id="time for it"),
-        pytest.param("", {"latency": {"generation_ms": 0}}, False, id="no time"),
-        pytest.param("", {"latency": {"generation_ms": 0.004}}, False, id="time to skip it"),
-        pytest.param("I cannot say.", {"abstained": True}, False, id="a phrase to abstain with"),
-        pytest.param("", {"abstained": True, "latency": {"generation_ms": 300}}, True, id="a model abstained"),
-        pytest.param(SAID, {"only": False}, False, id="asked for"),
+        pytest.param(SAID, False, None, True, id="text"),
+        pytest.param(" \n", False, None, False, id="blanks"),
+        pytest.param("", False, 810, True, id="time for it"),
+        pytest.param("", False, 0.004, False, id="time to skip it"),
+        pytest.param("I cannot say.", True, None, False, id="a phrase to abstain with"),
+        pytest.param("", True, 300, True, id="a model abstained"),
     ],
 )
-def test_the_ask_adapter_notices(answer: object, fields: dict[str, Any], expected: bool) -> None:
+def test_the_ask_adapter_notices(said: str, abstained: bool, milliseconds: float | None, expected: bool) -> None:
     """Text or a time for its generation tells it; a standing phrase and a skipped step do not."""
-    found = asked(answer, **fields)
-    assert found.unasked == expected
-    assert fields.get("only") is False or found.answer is None
+    body = answer(answer=said, abstained=abstained, debug={"latency": {"generation_ms": milliseconds}})
+    found = adapter(retrieval_only=True).parse(body, CASE)
+    assert (found.unasked, found.answer) == (expected, None)
+    assert not adapter(retrieval_only=False).parse(body, CASE).unasked
 
 
 @each_row(
     ("reply", "expected"),
     [
         pytest.param({"text": SAID}, True, id="text"),
-        pytest.param({"text": ""}, False, id="none"),
         pytest.param({"text": SAID, "outcome": "refused"}, False, id="a phrase to abstain with"),
         pytest.param({"text": 7}, False, id="no text"),
-        pytest.param("a reply that is no mapping", False, id="another shape"),
         pytest.param(None, False, id="no reply"),
     ],
 )
