@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
@@ -21,6 +19,7 @@ from raggate.models.run import Result
 from raggate.models.service import IndexState
 from raggate.service.adapters import mcp
 from raggate.service.adapters.mcp import McpAdapter
+from raggate.service.line_pipes import Serving
 from raggate.service.transport import Wire
 from tables import each_row
 
@@ -66,45 +65,19 @@ def said(body: object, status: int = 200) -> httpx.Response:
     return httpx.Response(status, headers={"content-type": "application/json"}, stream=stream)
 
 
-class Started:
-    """A server that runs."""
-
-    base_url = "http://api"
-
-    def died(self) -> None:
-        """It has not."""
-
-    def log_tail(self) -> tuple[str, ...]:
-        """Return no log."""
-        return ()
-
-
 def adapter(environment: dict[str, str] | None = None, *, timeout: float = 60, **mcp: Any) -> McpAdapter:
-    section = {
-        "tool": "search",
-        "body": {"query": "{question}", "limit": "{k}", "vaults": "{vaults}"},
-        "response": {
-            "chunks": {
-                "list": "hits",
-                "rel_path": "path",
-                "path_prefix": "{vault}/",
-                "heading_path": "headings",
-                "text": "text",
-            }
-        },
-        **mcp,
-    }
+    chunks = {"list": "hits", "rel_path": "path", "path_prefix": "{vault}/", "heading_path": "headings", "text": "text"}
+    body = {"query": "{question}", "limit": "{k}", "vaults": "{vaults}"}
+    section = {"tool": "search", "body": body, "response": {"chunks": chunks}, **mcp}
     ask = {"adapter": "mcp", **section, "concurrency": 1, "timeout": timeout}
     root = {"vault": {"work": "w", "personal": "p"}, "api": {"url": "http://api"}, "ask": ask}
     return McpAdapter.of(Config.model_validate(root), environment or {})
 
 
-def asked(
-    monkeypatch: pytest.MonkeyPatch, server: Server, by: McpAdapter, modes: tuple[str, ...] = ("hybrid",)
-) -> list[Result]:
+def asked(monkeypatch: pytest.MonkeyPatch, server: Server, by: McpAdapter) -> list[Result]:
     monkeypatch.setattr(mcp, "transport_to", lambda *_: httpx.MockTransport(server))
-    questions = [(case, mode) for mode in modes for case in CASES]
-    return [*by.ask(questions, Started(), on_result=lambda *_: None).results]
+    questions = [(case, "hybrid") for case in CASES]
+    return [*by.ask(questions, Serving(base_url="http://api"), on_result=lambda *_: None).results]
 
 
 def looked(server: Server, by: McpAdapter) -> IndexState:
@@ -137,20 +110,7 @@ def test_a_question_whose_result_is_none_fails_alone(monkeypatch: pytest.MonkeyP
     assert first.failure is not None
     assert second.failure is not None
     assert first.failure.message == "hits: expected a list, found nothing; the body has the key found (question 'q1')"
-    assert (second.failure.kind, second.failure.message) == (
-        "status",
-        "the tool 'search' says that it failed: no index",
-    )
-
-
-def test_the_mode_is_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every question is asked in each mode, which the arguments name."""
-    server = Server({"search": {"structuredContent": {"hits": []}}})
-    asked(monkeypatch, server, adapter(body={"query": "{mode}: {question}"}), modes=("dense", "lexical"))
-    assert [call["arguments"]["query"] for call in server.calls()][1:3] == [
-        "dense: Bread?",
-        "lexical: Where is the key?",
-    ]
+    assert second.failure.message == "the tool 'search' says that it failed: no index"
 
 
 def test_headers_hold_secrets_and_say_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -168,7 +128,6 @@ def test_headers_hold_secrets_and_say_who_asks(monkeypatch: pytest.MonkeyPatch) 
 @each_row(
     ("status", "state"),
     [
-        ({"files": 3, "state": "idle"}, IndexState(healthy=True, indexing=False, documents=3)),
         ({"files": 2, "state": "running"}, IndexState(healthy=True, indexing=True, documents=2)),
         (
             {"files": 2, "phase": "running"},
@@ -232,46 +191,18 @@ def test_what_no_waiting_changes_ends_the_wait() -> None:
 PROGRESS = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}}
 
 
-class Progress(httpx.AsyncByteStream):
-    """A stream that tells of progress for ever."""
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        """Return an event from time to time."""
-        while True:
-            yield f"data: {json.dumps(PROGRESS)}\n\n".encode()
-            await asyncio.sleep(0.01)
-
-
-def test_progress_over_http_does_not_extend_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A server that only ever tells how far it is has its time, and no more."""
-
-    def busy(request: httpx.Request) -> httpx.Response:
-        if json.loads(request.content or b"{}").get("method") != "tools/call":
-            return Server()(request)
-        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Progress())
-
-    monkeypatch.setattr(mcp, "transport_to", lambda *_: httpx.MockTransport(busy))
-    result = adapter({}, timeout=0.1).ask([(CASES[0], "hybrid")], Started(), on_result=lambda *_: None).results[0]
-    assert result.failure is not None
-    assert (result.failure.kind, result.failure.message) == ("timeout", "no answer within 0.1 s")
-
-
-def test_progress_over_pipes_does_not_either() -> None:
-    """Nor does it there, and the server is told that nobody waits any more."""
+def test_progress_does_not_extend_the_deadline() -> None:
+    """A server that only ever tells how far it is has its time, and is then told that nobody waits any more."""
     with played() as side, ThreadPoolExecutor(1) as pool:
-        started = Started()
-        started.pipes = side.pipes  # type: ignore[attr-defined]
+        started = Serving(base_url="http://stdio", pipes=side.pipes)
         by = adapter({}, timeout=0.1)
         asked = pool.submit(lambda: by.ask([(CASES[0], "hybrid")], started, on_result=lambda *_: None))
         side.say({"jsonrpc": "2.0", "id": side.hear()["id"], "result": {"protocolVersion": "2025-06-18"}})
         assert side.hear()["method"] == "notifications/initialized"
         call = side.hear()
         side.say(PROGRESS, PROGRESS)
-        assert side.hear() == {
-            "jsonrpc": "2.0",
-            "method": "notifications/cancelled",
-            "params": {"requestId": call["id"]},
-        }
+        given_up = side.hear()
+        assert (given_up["method"], given_up["params"]) == ("notifications/cancelled", {"requestId": call["id"]})
         (result,) = asked.result(20).results
     assert result.failure is not None
     assert (result.failure.kind, result.failure.message) == ("timeout", "no answer within 0.1 s")

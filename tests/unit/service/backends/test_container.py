@@ -12,39 +12,28 @@ import pytest
 from raggate.base.errors import UsageError
 from raggate.config.service_settings import Api
 from raggate.models.service import Workspace
-from raggate.service.backends import container
-
-SETTINGS = {
-    "container": {
-        "image": "x:1",
-        "port": 9000,
-        "command": ["serve", "{run}"],
-        "env": {"COLLECTION": "notes_{run}", "STORE": "{service.store}"},
-    },
-    "services": {"store": {"image": "y:1", "env": {"NAME": "{run}"}}},
-}
+from raggate.service.backends import container, group
 
 
-def place() -> Workspace:
-    return Workspace(root=Path("/r"), out=Path("/o"), vaults={"notes": Path("/v")}, environment={})
+def test_the_words_of_the_api_and_of_its_services() -> None:
+    """{run} is the same for all and another in the next start; the API's port is an unknown word to a service."""
+    env = {"COLLECTION": "notes_{run}", "STORE": "{service.store}"}
+    own = {"image": "x:1", "port": 9000, "command": ["serve", "{run}"], "env": env}
+    first, second = (
+        Workspace(root=Path("/r"), out=Path("/o"), vaults={"notes": Path("/v")}, environment={}) for _ in range(2)
+    )
 
+    def parts(word: str) -> dict[str, group.Part]:
+        services = {"store": {"image": "y:1", "env": {"NAME": word}}}
+        return container._parts(Api.model_validate({"container": own, "services": services}), first)
 
-def test_run_is_one_name_for_all() -> None:
-    """{run} is the same for the API and its services, and another in the next run."""
-    start = place()
-    parts = container._parts(Api.model_validate(SETTINGS), start)
-    api, store = parts[container._API], parts["store"]
-    assert api.command == ("serve", start.run)
-    assert api.environment == {"COLLECTION": f"notes_{start.run}", "STORE": "store"}
-    assert store.environment == {"NAME": start.run}
-    assert place().run != start.run
-
-
-def test_a_service_has_no_port_of_the_api() -> None:
-    """What is not a service's own is an unknown placeholder there, and {run} among the known."""
-    services = {"store": {"image": "y:1", "env": {"P": "{port}"}}}
-    with pytest.raises(UsageError, match=r"api\.services\.store\.env\.P: unknown") as caught:
-        container._parts(Api.model_validate({**SETTINGS, "services": services}), place())
+    api, store = parts("{run}").values()
+    assert api.command == ("serve", first.run)
+    assert api.environment == {"COLLECTION": f"notes_{first.run}", "STORE": "store"}
+    assert store.environment == {"NAME": first.run}
+    assert second.run != first.run
+    with pytest.raises(UsageError, match=r"api\.services\.store\.env\.NAME: unknown") as caught:
+        parts("{port}")
     assert "{run}" in caught.value.hint
 
 

@@ -43,11 +43,9 @@ def identity(digests: list[str] | None, **settings: Any) -> str:
 @each_row(
     ("name", "known"),
     [
-        ("notes-api", "notes-api"),
         ("notes-api:1.2", "notes-api"),
         ("ghcr.io/octo/notes-api:main", "ghcr.io/octo/notes-api"),
         ("localhost:5000/notes-api:main", "localhost:5000/notes-api"),
-        ("localhost/notes-api", "localhost/notes-api"),
         ("docker.io/library/postgres:16", "postgres"),
         ("index.docker.io/octo/notes-api", "octo/notes-api"),
     ],

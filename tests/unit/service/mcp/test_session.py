@@ -99,13 +99,14 @@ def call(session: Session) -> Coroutine[Any, Any, Any]:
     return session.call("search", {"q": "key"})
 
 
-def calls_answered(response: Callable[[int], httpx.Response]) -> Script:
-    return lambda message, _: response(message["id"]) if message.get("method") == "tools/call" else None
+def answering(method: str, response: Callable[[int], httpx.Response]) -> Scripted:
+    """Return a server that answers requests of one kind so, and all others well."""
+    return Scripted(lambda message, _: response(message["id"]) if message.get("method") == method else None)
 
 
 def failure(response: Callable[[int], httpx.Response]) -> str:
     with pytest.raises(Missed) as caught:
-        in_session(Scripted(calls_answered(response)), call)
+        in_session(answering("tools/call", response), call)
     return f"{caught.value.miss.failure.kind}: {caught.value}"
 
 
@@ -119,12 +120,9 @@ def events(*data: object) -> bytes:
 
 def test_a_session_begins_goes_on_and_ends() -> None:
     """The handshake comes once, then every message carries version and session, and the end of it is told."""
-    script = lambda message, _: (  # noqa: E731 - one response of a scripted server
-        said({**result(protocolVersion="2025-03-26")}, headers={**JSON, "mcp-session-id": "s1"}, number=message["id"])
-        if message.get("method") == "initialize"
-        else None
-    )
-    server = Scripted(script)
+    headers = {**JSON, "mcp-session-id": "s1"}
+    greeting = result(protocolVersion="2025-03-26")
+    server = answering("initialize", lambda number: said(greeting, headers=headers, number=number))
 
     async def twice(session: Session) -> None:
         await asyncio.gather(call(session), call(session))
@@ -146,9 +144,7 @@ def test_a_server_without_a_handshake_is_told_everything_each_time() -> None:
 
     def script(message: dict[str, Any], request: httpx.Request) -> httpx.Response | None:
         if message["method"] == "initialize":
-            return said(
-                {"jsonrpc": "2.0", "id": MINE, "error": {"code": -32601, "message": "?"}}, 400, number=message["id"]
-            )
+            return said({"id": message["id"], "error": {"code": -32601, "message": "?"}}, 400)
         if message["method"] == "server/discover":
             return said(result(supportedVersions=["2027-01-01", "2026-07-28"]), number=message["id"])
         assert request.headers["mcp-protocol-version"] == "2026-07-28"
@@ -207,13 +203,13 @@ def test_an_expired_session_is_begun_anew_once() -> None:
 )
 def test_a_reply_is_found(response: Callable[[int], httpx.Response]) -> None:
     """It may be JSON, or an event of a stream that goes on for ever."""
-    assert in_session(Scripted(calls_answered(response)), call) == {"content": []}
+    assert in_session(answering("tools/call", response), call) == {"content": []}
 
 
 def test_what_is_asked_back_is_answered_beside_the_stream() -> None:
     """A ping and a request for sampling get their replies by requests of their own, and the call its result."""
     back = [{"jsonrpc": "2.0", "id": name, "method": name} for name in ("ping", "sampling/createMessage")]
-    server = Scripted(calls_answered(lambda number: said(events(*back, result()), headers=STREAM, number=number)))
+    server = answering("tools/call", lambda number: said(events(*back, result()), headers=STREAM, number=number))
     in_session(server, call)
     exchange = [message for method, message, _ in server.heard if method == "reply"]
     assert exchange[0] == {"jsonrpc": "2.0", "id": "ping", "result": {}}
@@ -232,17 +228,13 @@ NESTED = "nested too deeply: at most 200 levels"
         (lambda _: said(b'{"id": "\xff"}'), "schema: expected a JSON-RPC message, found"),
         (lambda n: said({**result(deep=DEEP), "id": n}), NESTED),
         (lambda _: said({**result(), "id": DEEP}), NESTED),
-        (lambda _: said({**PING, "id": DEEP}), NESTED),
         (lambda _: said(events({**PING, "id": DEEP}), headers=STREAM), NESTED),
         (lambda n: said({"id": n, "error": {"code": 1, "message": DEEP}}), NESTED),
-        (lambda _: said({"id": 2, "method": None}), "schema: expected a JSON-RPC message, found"),
         (lambda _: said({"id": 2, "error": None}), "schema: tools/call: the result: expected a mapping"),
         (lambda _: said(b""), "schema: expected a JSON-RPC message, found ''"),
         (lambda _: said({**result(), "id": 99}), "schema: the server answers request 99, but raggate sent 2"),
-        (lambda _: said({**result(), "id": "2"}), 'schema: the server answers request "2", but raggate sent 2'),
         (lambda _: said({**result(), "id": None}), "schema: the server answers request null, but raggate sent 2"),
         (lambda n: said([result()], number=n), "schema: expected a JSON-RPC message, found"),
-        (lambda n: said({"id": n, "result": []}), "schema: tools/call: the result: expected a mapping"),
         (
             lambda _: said({"id": 2, "error": {"code": 5, "message": "no\nway"}}),
             "status: the server answers with error 5: no way",
@@ -254,7 +246,6 @@ NESTED = "nested too deeply: at most 200 levels"
         ),
         (lambda _: said(b"boom", 500), "status: HTTP 500: boom"),
         (lambda _: said({"id": 2, "error": {"code": 1}}, 503), "status: HTTP 503: "),
-        (lambda _: said(b"", 202), "status: HTTP 202"),
         (
             lambda _: said(b"", 307, {"location": "http://evil/"}),
             "status: HTTP 307: redirects to http://evil/, which raggate does not",
@@ -266,7 +257,6 @@ NESTED = "nested too deeply: at most 200 levels"
         (lambda _: said(result(), headers={**JSON, "content-encoding": "gzip"}), "body: the body is encoded (gzip)"),
         (lambda _: said(b" " * (LIMIT + 1)), f"body: the body has more than {LIMIT} bytes"),
         (lambda _: said(events(PING), headers=STREAM), "connection: the server ended its answer without a result"),
-        (lambda _: said(b"data: {}\n\n", headers=STREAM), "schema: expected a JSON-RPC message"),
         (
             lambda _: httpx.Response(200, headers=STREAM, stream=Pieces(b": a comment\n\n" * 50, repeated=True)),
             f"body: the event stream has more than {LIMIT} bytes",
@@ -308,30 +298,28 @@ def test_a_compressed_answer_is_never_unpacked(status: int, kind: dict[str, str]
             "Mcp-Session-Id: expected visible ASCII, found 'a b'",
         ),
         (lambda _: said(b"who are you", 401), "HTTP 401: who are you"),
-        (lambda _: said(b"a header is missing", 400), "initialize: HTTP 400: a header is missing"),
+        (lambda _: said(b"a header is missing", 400), "the server speaks \"['1999-01-01']\" of MCP"),
     ],
 )
 def test_a_server_that_does_not_agree_is_not_called(greeting: Callable[[int], httpx.Response], said_of_it: str) -> None:
     """Another version, a session that fits in no header and a refusal end before any tool is called."""
-    server = Scripted(lambda message, _: greeting(message["id"]) if message.get("method") == "initialize" else None)
+
+    def script(message: dict[str, Any], _: httpx.Request) -> httpx.Response | None:
+        if message.get("method") == "server/discover":
+            return said(result(supportedVersions=["1999-01-01"]), number=message["id"])
+        return greeting(message["id"]) if message.get("method") == "initialize" else None
+
+    server = Scripted(script)
     with pytest.raises(Missed) as caught:
         in_session(server, call)
     assert said_of_it in str(caught.value)
     assert "tools/call" not in server.methods()
 
 
-def test_a_server_without_a_handshake_must_speak_a_known_version() -> None:
-    """What a server lists without the version that needs no handshake ends before any tool is called."""
-
-    def answer(message: dict[str, Any], _: httpx.Request) -> httpx.Response | None:
-        if message["method"] == "initialize":
-            return said(b"a header is missing", 400)
-        return said(result(supportedVersions=["1999-01-01"]), number=message["id"])
-
-    server = Scripted(answer)
-    with pytest.raises(Missed, match="the server speaks"):
-        in_session(server, call)
-    assert "tools/call" not in server.methods()
+def test_a_refused_greeting_is_told() -> None:
+    """What the server said of it is told if it refuses the way without a greeting too."""
+    with pytest.raises(Missed, match="initialize: HTTP 400: a header is missing"):
+        in_session(answering("initialize", lambda _: said(b"a header is missing", 400)), call)
 
 
 def test_a_list_of_tools_may_have_pages_but_not_for_ever() -> None:
@@ -354,14 +342,8 @@ def test_a_list_of_tools_may_have_pages_but_not_for_ever() -> None:
 
 def test_the_pages_of_a_list_are_together_no_larger_than_one_answer() -> None:
     """Pages that each fit are given up once their sum is beyond `max_body_bytes`, before more of them are read."""
-
-    def answer(message: dict[str, Any], _: httpx.Request) -> httpx.Response | None:
-        if message.get("method") != "tools/list":
-            return None
-        page = {"tools": [{"name": "t", "description": "x" * (LIMIT // 2)}], "nextCursor": "more"}
-        return said({"id": message["id"], "result": page})
-
-    server = Scripted(answer)
+    page = {"tools": [{"name": "t", "description": "x" * (LIMIT // 2)}], "nextCursor": "more"}
+    server = answering("tools/list", lambda number: said({"id": number, "result": page}))
     with pytest.raises(Missed, match=rf"tools/list: the pages have more than {LIMIT} bytes"):
         in_session(server, Session.tools)
     assert server.methods().count("tools/list") == 2
