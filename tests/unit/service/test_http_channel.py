@@ -9,10 +9,12 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from functools import wraps
 from pathlib import Path
+from typing import Any
 from unittest import mock
 
 import pytest
@@ -34,6 +36,16 @@ Heard = tuple[bytes, bytes]
 
 Script = Callable[[int], bytes | None]
 """What the server writes for the request of that number, counted from 0. None: nothing, and it hangs up."""
+
+
+def running(test: Callable[..., Coroutine[Any, Any, None]]) -> Callable[..., None]:
+    """Let a test run in an event loop of its own."""
+
+    @wraps(test)
+    def run(*given: Any, **named: Any) -> None:
+        asyncio.run(test(*given, **named))
+
+    return run
 
 
 @dataclass
@@ -215,16 +227,13 @@ def test_any_bytes_end_the_question(raw: bytes) -> None:
     assert len(said) <= LIMIT
 
 
-def test_the_request_is_sent_as_it_is() -> None:
+@running
+async def test_the_request_is_sent_as_it_is() -> None:
     """Method, target, headers and content reach the server in one piece, in order, and nothing is added."""
-
-    async def test() -> None:
-        async with serving(lambda _: OK) as server, connected(server.port) as connections:
-            await connections.exchange(request(b"[1]", Accept="a/b"))
-        head = b"POST /ask?debug=true HTTP/1.1\r\nHost: api\r\nAccept: a/b\r\nContent-Length: 3\r\n\r\n"
-        assert server.heard == [(head, b"[1]")]
-
-    asyncio.run(test())
+    async with serving(lambda _: OK) as server, connected(server.port) as connections:
+        await connections.exchange(request(b"[1]", Accept="a/b"))
+    head = b"POST /ask?debug=true HTTP/1.1\r\nHost: api\r\nAccept: a/b\r\nContent-Length: 3\r\n\r\n"
+    assert server.heard == [(head, b"[1]")]
 
 
 def test_little_of_an_answer_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -257,29 +266,23 @@ def test_little_of_an_answer_is_read_at_once(monkeypatch: pytest.MonkeyPatch) ->
         (None, 2),
     ],
 )
-def test_a_connection_is_used_again_where_the_answer_was_whole(first: bytes | None, connections: int) -> None:
+@running
+async def test_a_connection_is_used_again_where_the_answer_was_whole(first: bytes | None, connections: int) -> None:
     """After anything but a whole answer with nothing behind it, the next question goes over another connection."""
-
-    async def test() -> None:
-        async with serving(lambda number: OK if number else first) as server, connected(server.port) as kept:
-            with suppress(httpx.TransportError):
-                await kept.exchange(request())
-            reply = await kept.exchange(request())
-        assert (reply.body, server.connections) == (b"{}", connections)
-
-    asyncio.run(test())
+    async with serving(lambda number: OK if number else first) as server, connected(server.port) as kept:
+        with suppress(httpx.TransportError):
+            await kept.exchange(request())
+        reply = await kept.exchange(request())
+    assert (reply.body, server.connections) == (b"{}", connections)
 
 
-def test_questions_one_after_the_other_share_a_connection_and_others_do_not() -> None:
+@running
+async def test_questions_one_after_the_other_share_a_connection_and_others_do_not() -> None:
     """As many connections are opened as requests are under way at once."""
-
-    async def test() -> None:
-        async with serving(lambda _: OK) as server, connected(server.port) as connections:
-            for _ in range(5):
-                await asyncio.gather(*(connections.exchange(request()) for _ in range(3)))
-        assert (server.connections, len(server.heard)) == (3, 15)
-
-    asyncio.run(test())
+    async with serving(lambda _: OK) as server, connected(server.port) as connections:
+        for _ in range(5):
+            await asyncio.gather(*(connections.exchange(request()) for _ in range(3)))
+    assert (server.connections, len(server.heard)) == (3, 15)
 
 
 @each_row("late", [b"", OK], ids=["it hangs up", "it answers again"])
@@ -302,34 +305,28 @@ def test_a_connection_on_which_more_came_is_not_used_again(late: bytes) -> None:
     asyncio.run(test(seen=False))
 
 
-def test_a_connection_that_was_idle_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+@running
+async def test_a_connection_that_was_idle_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers close what is idle, just when a question may come: after a while it goes over another connection."""
     monkeypatch.setattr(http_channel, "_IDLE_SECONDS", 0.0)
-
-    async def test() -> None:
-        async with serving(lambda _: OK) as server, connected(server.port) as connections:
-            await connections.exchange(request())
-            await connections.exchange(request())
-        assert server.connections == 2
-
-    asyncio.run(test())
+    async with serving(lambda _: OK) as server, connected(server.port) as connections:
+        await connections.exchange(request())
+        await connections.exchange(request())
+    assert server.connections == 2
 
 
-def test_who_waits_no_longer_closes_the_connection() -> None:
+@running
+async def test_who_waits_no_longer_closes_the_connection() -> None:
     """A question that is given up leaves nothing that could answer the next."""
-
-    async def test() -> None:
-        half = b"HTTP/1.1 200 OK\r\n"
-        async with serving(lambda number: OK if number else half) as server, connected(server.port) as connections:
-            first = asyncio.create_task(connections.exchange(request()))
-            while not server.heard:
-                await asyncio.sleep(0.001)
-            with pytest.raises(TimeoutError):
-                await asyncio.wait_for(first, 0.02)
-            assert (await connections.exchange(request())).body == b"{}"
-        assert server.connections == 2
-
-    asyncio.run(test())
+    half = b"HTTP/1.1 200 OK\r\n"
+    async with serving(lambda number: OK if number else half) as server, connected(server.port) as connections:
+        first = asyncio.create_task(connections.exchange(request()))
+        while not server.heard:
+            await asyncio.sleep(0.001)
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(first, 0.02)
+        assert (await connections.exchange(request())).body == b"{}"
+    assert server.connections == 2
 
 
 def test_a_connection_that_does_not_come_about(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -369,57 +366,45 @@ def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("trusting")
-def test_an_answer_over_tls() -> None:
+@running
+async def test_an_answer_over_tls() -> None:
     """Where the certificate is vouched for, questions go over one connection as they do without TLS."""
-
-    async def test() -> None:
-        url = "https://127.0.0.1"
-        async with serving(lambda _: OK, tls=True) as server, connected(server.port, url=url) as connections:
-            for _ in range(3):
-                assert (await connections.exchange(request())).body == b"{}"
-        assert server.connections == 1
-
-    asyncio.run(test())
+    url = "https://127.0.0.1"
+    async with serving(lambda _: OK, tls=True) as server, connected(server.port, url=url) as connections:
+        for _ in range(3):
+            assert (await connections.exchange(request())).body == b"{}"
+    assert server.connections == 1
 
 
-def test_a_certificate_that_nobody_vouches_for() -> None:
+@running
+async def test_a_certificate_that_nobody_vouches_for() -> None:
     """Nothing is sent to a server whose certificate no authority signed, whatever the environment trusts."""
-
-    async def test() -> None:
-        async with serving(lambda _: OK, tls=True) as server:
-            miss = told(await outcome(f"https://127.0.0.1:{server.port}"))
-        assert isinstance(miss, str)
-        assert miss.startswith("cannot connect: [SSL: CERTIFICATE_VERIFY_FAILED]")
-        assert server.heard == []
-
-    asyncio.run(test())
+    async with serving(lambda _: OK, tls=True) as server:
+        miss = told(await outcome(f"https://127.0.0.1:{server.port}"))
+    assert isinstance(miss, str)
+    assert miss.startswith("cannot connect: [SSL: CERTIFICATE_VERIFY_FAILED]")
+    assert server.heard == []
 
 
-def test_too_little_memory_for_an_answer_is_no_failed_call() -> None:
+@running
+async def test_too_little_memory_for_an_answer_is_no_failed_call() -> None:
     """An answer that raggate has no memory for ends the run: as a failed call it would count against the API."""
-
-    async def test() -> None:
-        async with serving(lambda _: OK) as server, connected(server.port) as connections:
-            with mock.patch("h11.Connection.receive_data", side_effect=MemoryError), pytest.raises(MemoryError):
-                await connections.exchange(request())
-
-    asyncio.run(test())
+    async with serving(lambda _: OK) as server, connected(server.port) as connections:
+        with mock.patch("h11.Connection.receive_data", side_effect=MemoryError), pytest.raises(MemoryError):
+            await connections.exchange(request())
 
 
-def test_a_reset_is_told_as_one() -> None:
+@running
+async def test_a_reset_is_told_as_one() -> None:
     """A connection that is cut off says so, and may be tried again."""
-
-    async def test() -> None:
-        async with serving(lambda _: b"") as server, connected(server.port) as connections:
-            asked = asyncio.create_task(connections.exchange(request()))
-            while not server.heard:
-                await asyncio.sleep(0.001)
-            (writer,) = server.writers
-            plug = writer.get_extra_info("socket")
-            plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
-            writer.transport.abort()
-            with pytest.raises(httpx.ReadError) as error:
-                await asked
-        assert told(misses.missed(error.value)) == "connection lost: Connection reset by peer (again)"
-
-    asyncio.run(test())
+    async with serving(lambda _: b"") as server, connected(server.port) as connections:
+        asked = asyncio.create_task(connections.exchange(request()))
+        while not server.heard:
+            await asyncio.sleep(0.001)
+        (writer,) = server.writers
+        plug = writer.get_extra_info("socket")
+        plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+        writer.transport.abort()
+        with pytest.raises(httpx.ReadError) as error:
+            await asked
+    assert told(misses.missed(error.value)) == "connection lost: Connection reset by peer (again)"

@@ -1,43 +1,58 @@
-"""A connection to an engine, played by the test: what it takes from the machine it runs on, and what it leaves."""
+"""Connections to an engine that the test plays: what it takes from its machine, what it leaves, and what is busy."""
 
 from __future__ import annotations
 
 import base64
 import io
 import json
-import threading
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import ClassVar
 
 import pytest
 
+from fakes.served import Handler, Served
 from raggate.service.backends import engine
 
 
-class Building(BaseHTTPRequestHandler):
-    """An engine that keeps the headers of every request, and builds at once."""
+class _Building(Handler):
+    """Answers with a version or the steps of a build."""
 
-    protocol_version = "HTTP/1.1"
-    heard: ClassVar[list[dict[str, str]]] = []
-
-    def answer(self) -> None:
-        """Answer with a version or the steps of a build."""
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+    def get(self) -> None:
         while self.headers.get("Transfer-Encoding") == "chunked" and self.rfile.readline().strip() != b"0":
             pass
-        self.heard.append(dict(self.headers))
-        body = b'{"ApiVersion": "1.41", "stream": "x"}'
-        self.send_response(200)
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
+        self.fake.heard.append(dict(self.headers))
+        self.reply(200, b'{"ApiVersion": "1.41", "stream": "x"}', Connection="close")
 
-    do_GET = do_POST = answer  # noqa: N815 - the names that the library looks for
+    post = get
 
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
+
+class _Starting(Handler):
+    """Has one container, which it is starting: it is refused to be removed for the first seven times."""
+
+    def get(self) -> None:
+        left = [{"Id": "c1", "Names": ["/api"]}] if self.fake.refusals < 8 else []
+        lists = {"version": {"ApiVersion": "1.41"}, "containers/json": left, "networks": [], "volumes": {"Volumes": []}}
+        path = self.path.partition("?")[0].removeprefix("/v1.41").strip("/")
+        self.reply(200, json.dumps(lists[path]).encode())
+
+    def delete(self) -> None:
+        self.fake.refusals += 1
+        self.reply(204 if self.fake.refusals > 7 else 409, b"")
+
+    do_DELETE = Handler._answer  # noqa: N815 - the name that the library looks for
+
+
+class Engine(Served):
+    """An engine behind a port of this machine."""
+
+    def __init__(self, handler: type[Handler]) -> None:
+        self.handler = handler
+        self.heard: list[dict[str, str]] = []
+        self.refusals = 0
+        self.listen()
+
+    @property
+    def host(self) -> str:
+        return self.base_url.replace("http", "tcp")
 
 
 @pytest.mark.timeout(30)
@@ -56,13 +71,17 @@ def test_a_build_is_sent_no_credentials(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("DOCKER_CONFIG", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
-    Building.heard.clear()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Building)
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    with engine.connected({"DOCKER_HOST": f"tcp://127.0.0.1:{server.server_port}"}) as client:
+    with Engine(_Building) as there, engine.connected({"DOCKER_HOST": there.host}) as client:
         assert list(client.build(fileobj=io.BytesIO(b"x"), custom_context=True, tag="x"))
-    server.shutdown()
-    server.server_close()
-    sent = base64.urlsafe_b64decode(Building.heard[-1]["X-Registry-Config"])
+    sent = base64.urlsafe_b64decode(there.heard[-1]["X-Registry-Config"])
     assert [*json.loads(sent)] == ["registry.invalid"]
     assert not ran.exists()
+
+
+@pytest.mark.timeout(30)
+def test_sweep_waits_for_what_is_being_started(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A container that the engine is still starting for a killed step is removed as soon as it can be."""
+    monkeypatch.setattr(engine.time, "sleep", lambda _: None)
+    with Engine(_Starting) as there:
+        assert engine.sweep({"DOCKER_HOST": there.host, engine.STEP_VARIABLE: "s"}) == ("container api",)
+    assert there.refusals == 8

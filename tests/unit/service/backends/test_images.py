@@ -6,13 +6,13 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import docker
 import pytest
 
+from fakes.served import Handler, Served
 from raggate.base.errors import CannotTell
 from raggate.config.service_settings import Container
 from raggate.models.service import Workspace
@@ -61,49 +61,42 @@ def test_no_registry_knows_it(digests: list[str] | None) -> None:
     assert identity(digests, image="notes-api") == ID
 
 
-class Silent(BaseHTTPRequestHandler):
-    """An engine without images that takes every build and pull, and then says what `events` says, and no more."""
+class _Silent(Handler):
+    """Knows no image, takes every build and pull, and then says the events and no more."""
 
-    protocol_version = "HTTP/1.1"
-    events: tuple[bytes, ...] | None = None
-    over = threading.Event()
+    def get(self) -> None:
+        self.reply(404, b'{"message": "no such image"}')
 
-    def do_GET(self) -> None:
-        """Know no image."""
-        body = b'{"message": "no such image"}'
-        self.send_response(404)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def do_POST(self) -> None:
-        """Take it, say the events, and fall silent."""
-        if self.events is not None:
+    def post(self) -> None:
+        if self.fake.events is not None:
             self.send_response(200)
             self.send_header("Transfer-Encoding", "chunked")
             self.end_headers()
-            for event in self.events:
+            for event in self.fake.events:
                 self.wfile.write(b"%x\r\n%s\r\n" % (len(event), event))
                 self.wfile.flush()
-        self.over.wait(60)
+        self.fake.over.wait(60)
         self.close_connection = True
 
-    def log_message(self, *_: object) -> None:
-        """Print nothing."""
+
+class Silent(Served):
+    """An engine that falls silent."""
+
+    handler = _Silent
+
+    def __init__(self, events: tuple[bytes, ...] | None) -> None:
+        self.events = events
+        self.over = threading.Event()
+        self.listen()
 
 
 @pytest.fixture
-def client() -> Iterator[Any]:
-    Silent.over.clear()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Silent)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    with closing(docker.APIClient(f"tcp://127.0.0.1:{server.server_port}", version="1.41", timeout=10)) as made:
-        yield made
-    Silent.over.set()
-    server.shutdown()
-    thread.join()
-    server.server_close()
+def client(request: pytest.FixtureRequest) -> Iterator[Any]:
+    with Silent(request.param) as there:
+        url = there.base_url.replace("http", "tcp")
+        with closing(docker.APIClient(url, version="1.41", timeout=10)) as made:
+            yield made
+        there.over.set()
 
 
 @pytest.fixture
@@ -122,11 +115,10 @@ EVENTS = [
 
 
 @pytest.mark.timeout(30)
-@pytest.mark.parametrize("events", EVENTS)
-def test_silent_build(client: Any, place: Workspace, events: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("client", EVENTS, indirect=True)
+def test_silent_build(client: Any, place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A build that falls silent ends in time, and says so."""
     monkeypatch.setattr(images, "BUILD_SECONDS", 1)
-    monkeypatch.setattr(Silent, "events", events)
     settings = Container.model_validate({"build": {}, "port": 9000}).build
     assert settings is not None
     begun = time.monotonic()
@@ -136,10 +128,9 @@ def test_silent_build(client: Any, place: Workspace, events: Any, monkeypatch: p
 
 
 @pytest.mark.timeout(30)
-@pytest.mark.parametrize("events", EVENTS)
-def test_silent_pull(client: Any, place: Workspace, events: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("client", EVENTS, indirect=True)
+def test_silent_pull(client: Any, place: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pull of which nothing is heard is given up, not tried again, and its registry is named as a cause."""
-    monkeypatch.setattr(Silent, "events", events)
     monkeypatch.setattr(images, "_SILENCE", 1.0)
     settings = Container.model_validate({"image": "registry.invalid/x:1", "port": 9000})
     with pytest.raises(CannotTell, match=r"registry\.invalid/x:1.*its registry was silent for 1 s") as caught:
