@@ -138,266 +138,249 @@ def bring_up(place: Workspace):
     return up
 
 
-class TestBoot:
-    """The fake API, brought up until it is ready."""
-
-    def test_well_behaved(self, bring_up, settings):
-        """An API that behaves is ready soon, answers, and is gone afterwards."""
-        begun = time.monotonic()
-        context, said = bring_up(settings())
-        with context as api:
-            assert time.monotonic() - begun < 5
-            body = {"question": "How many jumpers in winter?"}
-            address = f"{api.base_url}/api/v1/ask?debug=true&retrieval_only=true"
-            answer = httpx.post(address, json=body, verify=PLAIN).json()
-            assert answer["debug"]["retrieved_chunks"][0]["heading_path"] == "# Packing > ## Winter"
-            assert api.died() is None
-        assert "3 of 3 documents, 4 passages" in said[-1]
-        with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{api.base_url}/api/health", verify=PLAIN)
+def test_boot_well_behaved(bring_up, settings):
+    """An API that behaves is ready soon, answers, and is gone afterwards."""
+    begun = time.monotonic()
+    context, said = bring_up(settings())
+    with context as api:
+        assert time.monotonic() - begun < 5
+        body = {"question": "How many jumpers in winter?"}
+        address = f"{api.base_url}/api/v1/ask?debug=true&retrieval_only=true"
+        answer = httpx.post(address, json=body, verify=PLAIN).json()
+        assert answer["debug"]["retrieved_chunks"][0]["heading_path"] == "# Packing > ## Winter"
+        assert api.died() is None
+    assert "3 of 3 documents, 4 passages" in said[-1]
+    with pytest.raises(httpx.ConnectError):
+        httpx.get(f"{api.base_url}/api/health", verify=PLAIN)
 
 
-class TestPlaceholders:
-    """What is replaced in commands and variables."""
-
-    def test_replaced_everywhere(self, place, settings):
-        """Port, name, run directory and vaults are replaced in `build`, `run` and `env`; other braces stay."""
-        show = "import sys, os; print(sys.argv[1:], os.environ['SHOWN'])"
-        build = [[sys.executable, "-c", show, "{port}|{run}|{out}|{vault.work}"]]
-        made = settings(code=SLEEP, build=build, env={"SHOWN": '{"a": {}} ${HOME} {{name}} {0} }{ {vault.personal}'})
-        with command.start(Api(command=made), place) as api:
-            port = api.base_url.rpartition(":")[2]
-        shown = (place.out / "build.log").read_text()
-        assert f"['{port}|{place.run}|{place.out}|{place.vaults['work']}']" in shown
-        assert f'{{"a": {{}}}} ${{HOME}} {{{{name}}}} {{0}} }}{{ {place.vaults["personal"]}' in shown
-
-    @pytest.mark.parametrize(
-        ("change", "key"),
-        [
-            ({"env": {"X": "{vault.privat}", "P": "{port}"}}, "api.command.env.X"),
-            ({"build": [["make"], ["make", "{vault.privat}"]]}, r"api.command.build\[1\]\[1\]"),
-        ],
-    )
-    def test_unknown(self, place, settings, change, key):
-        """An unknown placeholder is an error that names the key, the nearest known one, and all of them."""
-        made = settings(**change)
-        with pytest.raises(UsageError, match=rf"^{key}: unknown placeholder {{vault.privat}}") as caught:
-            command.start(Api(command=made), place).__enter__()
-        assert "{vault.personal}, {vault.work}" in caught.value.hint
-
-    def test_no_port_at_all(self, place):
-        """A command that is not told its port is refused at once, for it could never be reached."""
-        with pytest.raises(UsageError, match="does not know where to listen"):
-            command.start(Api(command=CommandBackend(run=["serve"])), place).__enter__()
+def test_placeholders_replaced_everywhere(place, settings):
+    """Port, name, run directory and vaults are replaced in `build`, `run` and `env`; other braces stay."""
+    show = "import sys, os; print(sys.argv[1:], os.environ['SHOWN'])"
+    build = [[sys.executable, "-c", show, "{port}|{run}|{out}|{vault.work}"]]
+    made = settings(code=SLEEP, build=build, env={"SHOWN": '{"a": {}} ${HOME} {{name}} {0} }{ {vault.personal}'})
+    with command.start(Api(command=made), place) as api:
+        port = api.base_url.rpartition(":")[2]
+    shown = (place.out / "build.log").read_text()
+    assert f"['{port}|{place.run}|{place.out}|{place.vaults['work']}']" in shown
+    assert f'{{"a": {{}}}} ${{HOME}} {{{{name}}}} {{0}} }}{{ {place.vaults["personal"]}' in shown
 
 
-class TestRefusals:
-    """Commands that cannot be started."""
-
-    @pytest.mark.parametrize(
-        ("run", "why"),
-        [
-            (["no-such-command-here", "{port}"], "no command 'no-such-command-here' on PATH"),
-            (["./api", "{port}"], "no file './api'"),
-            (["./plain", "{port}"], "'./plain' is not executable"),
-            (["./script", "{port}"], "exists, but not the interpreter it names"),
-            (["", "{port}"], "expected a command"),
-            (["a\0b", "{port}"], "NUL"),
-        ],
-    )
-    def test_run(self, place, run, why):
-        """A `run` that cannot be executed is a usage error that names key and reason."""
-        (place.root / "plain").write_text("x")
-        (place.root / "script").write_text("#!/no/such/interpreter\n")
-        (place.root / "script").chmod(0o755)
-        with pytest.raises(UsageError, match=r"^api\.command\.run") as caught:
-            command.start(Api(command=CommandBackend(run=run)), place).__enter__()
-        assert why in caught.value.message
+@pytest.mark.parametrize(
+    ("change", "key"),
+    [
+        ({"env": {"X": "{vault.privat}", "P": "{port}"}}, "api.command.env.X"),
+        ({"build": [["make"], ["make", "{vault.privat}"]]}, r"api.command.build\[1\]\[1\]"),
+    ],
+)
+def test_placeholders_unknown(place, settings, change, key):
+    """An unknown placeholder is an error that names the key, the nearest known one, and all of them."""
+    made = settings(**change)
+    with pytest.raises(UsageError, match=rf"^{key}: unknown placeholder {{vault.privat}}") as caught:
+        command.start(Api(command=made), place).__enter__()
+    assert "{vault.personal}, {vault.work}" in caught.value.hint
 
 
-class TestServices:
-    """Containers beside the process, where there is no engine; with one they are in the end-to-end tests."""
-
-    @pytest.mark.parametrize(
-        ("env", "own", "error", "said"),
-        [
-            (
-                "{service.store}",
-                "",
-                CannotTell,
-                "no Docker socket at /nowhere/s, but .* need a Docker engine",
-            ),
-            ("{service.stroe}", "", UsageError, r"api\.command\.env\.A: .*Did you mean \{service\.store\}"),
-            ("", "{port}", UsageError, r"api\.services\.store\.env\.A: unknown placeholder"),
-        ],
-    )
-    def test_refused_before_anything_runs(self, place, settings, env, own, error, said):
-        """A mistake in a placeholder is said by its key before an engine is looked for, and then who needs one."""
-        made = settings(build=[[sys.executable, "-c", "open('built', 'w')"]], env={"P": "{port}", "A": env})
-        api = Api.model_validate({"command": made, "services": {"store": {"image": "x", "env": {"A": own}}}})
-        nowhere = replace(place, environment={**place.environment, "DOCKER_HOST": "unix:///nowhere/s"})
-        with pytest.raises(error, match=said):
-            command.start(api, nowhere).__enter__()
-        assert not (place.root / "built").exists()
+@pytest.mark.parametrize(
+    ("run", "why"),
+    [
+        (["no-such-command-here", "{port}"], "no command 'no-such-command-here' on PATH"),
+        (["./api", "{port}"], "no file './api'"),
+        (["./plain", "{port}"], "'./plain' is not executable"),
+        (["./script", "{port}"], "exists, but not the interpreter it names"),
+        (["serve"], "does not know where to listen"),
+        (["", "{port}"], "expected a command"),
+        (["a\0b", "{port}"], "NUL"),
+    ],
+)
+def test_refusals_run(place, run, why):
+    """A `run` that cannot be executed is a usage error that names key and reason."""
+    (place.root / "plain").write_text("x")
+    (place.root / "script").write_text("#!/no/such/interpreter\n")
+    (place.root / "script").chmod(0o755)
+    with pytest.raises(UsageError, match=r"^api\.command") as caught:
+        command.start(Api(command=CommandBackend(run=run)), place).__enter__()
+    assert why in caught.value.message
 
 
-class TestBuild:
-    """The commands before the start."""
-
-    def test_in_order_in_the_working_directory(self, place, settings):
-        """Build steps run one after the other in the working directory, and their output is kept."""
-        (place.root / "sub").mkdir()
-        steps = [["sh", "-c", "echo one > made; pwd"], ["sh", "-c", "cat made; echo two >&2"]]
-        with command.start(Api(command=settings(code=SLEEP, build=steps, cwd="sub")), place):
-            lines = (place.out / "build.log").read_text().splitlines()
-        first = ["$ sh -c 'echo one > made; pwd'", str(place.root / "sub")]
-        assert lines == [*first, "$ sh -c 'cat made; echo two >&2'", "one", "two"]
-
-    def test_failure(self, place, settings):
-        """A step that fails is named with its exit code and last output, and nothing after it runs."""
-        steps = [["true"], ["sh", "-c", "echo undefined: foo; exit 7"], ["touch", "never"]]
-        with pytest.raises(CannotTell, match=r"build step 2 of 3 \(`sh -c .*`\) exited with code 7") as caught:
-            command.start(Api(command=settings(build=steps)), place).__enter__()
-        assert caught.value.log[-1] == "undefined: foo"
-        assert not (place.root / "never").exists()
-
-    def test_shared_time(self, place, settings, monkeypatch):
-        """All steps share one time limit, after which the one that runs is ended with all it started."""
-        monkeypatch.setattr(command, "BUILD_SECONDS", 0.6)
-        begun = time.monotonic()
-        steps = [["sleep", "0.3"], ["sh", "-c", "echo compiling; sleep 600 & sleep 600"]]
-        said = "build step 2 of 2 .* took too long: all build steps together have 0.6 s"
-        with pytest.raises(CannotTell, match=said) as caught:
-            command.start(Api(command=settings(build=steps)), place).__enter__()
-        assert 0.5 < time.monotonic() - begun < 3
-        assert caught.value.log[-1] == "compiling"
+@pytest.mark.parametrize(
+    ("env", "own", "error", "said"),
+    [
+        (
+            "{service.store}",
+            "",
+            CannotTell,
+            "no Docker socket at /nowhere/s, but .* need a Docker engine",
+        ),
+        ("{service.stroe}", "", UsageError, r"api\.command\.env\.A: .*Did you mean \{service\.store\}"),
+        ("", "{port}", UsageError, r"api\.services\.store\.env\.A: unknown placeholder"),
+    ],
+)
+def test_services_refused_before_anything_runs(place, settings, env, own, error, said):
+    """A mistake in a placeholder is said by its key before an engine is looked for, and then who needs one."""
+    made = settings(build=[[sys.executable, "-c", "open('built', 'w')"]], env={"P": "{port}", "A": env})
+    api = Api.model_validate({"command": made, "services": {"store": {"image": "x", "env": {"A": own}}}})
+    nowhere = replace(place, environment={**place.environment, "DOCKER_HOST": "unix:///nowhere/s"})
+    with pytest.raises(error, match=said):
+        command.start(api, nowhere).__enter__()
+    assert not (place.root / "built").exists()
 
 
-class TestEnvironment:
-    """What the API gets to see of raggate's surroundings."""
+def test_build_in_order_in_the_working_directory(place, settings):
+    """Build steps run one after the other in the working directory, and their output is kept."""
+    (place.root / "sub").mkdir()
+    steps = [["sh", "-c", "echo one > made; pwd"], ["sh", "-c", "cat made; echo two >&2"]]
+    with command.start(Api(command=settings(code=SLEEP, build=steps, cwd="sub")), place):
+        lines = (place.out / "build.log").read_text().splitlines()
+    first = ["$ sh -c 'echo one > made; pwd'", str(place.root / "sub")]
+    assert lines == [*first, "$ sh -c 'cat made; echo two >&2'", "one", "two"]
 
-    def test_allow_list(self, place, settings):
-        """Only the named variables and the configured ones reach the API; stdin is empty."""
-        code = "import os, json, sys, time; print(json.dumps(dict(os.environ))); print(repr(sys.stdin.read()))"
+
+def test_build_failure(place, settings):
+    """A step that fails is named with its exit code and last output, and nothing after it runs."""
+    steps = [["true"], ["sh", "-c", "echo undefined: foo; exit 7"], ["touch", "never"]]
+    with pytest.raises(CannotTell, match=r"build step 2 of 3 \(`sh -c .*`\) exited with code 7") as caught:
+        command.start(Api(command=settings(build=steps)), place).__enter__()
+    assert caught.value.log[-1] == "undefined: foo"
+    assert not (place.root / "never").exists()
+
+
+def test_build_shared_time(place, settings, monkeypatch):
+    """All steps share one time limit, after which the one that runs is ended with all it started."""
+    monkeypatch.setattr(command, "BUILD_SECONDS", 0.6)
+    begun = time.monotonic()
+    steps = [["sleep", "0.3"], ["sh", "-c", "echo compiling; sleep 600 & sleep 600"]]
+    said = "build step 2 of 2 .* took too long: all build steps together have 0.6 s"
+    with pytest.raises(CannotTell, match=said) as caught:
+        command.start(Api(command=settings(build=steps)), place).__enter__()
+    assert 0.5 < time.monotonic() - begun < 3
+    assert caught.value.log[-1] == "compiling"
+
+
+def test_environment_allow_list(place, settings):
+    """Only the named variables and the configured ones reach the API; stdin is empty."""
+    code = "import os, json, sys, time; print(json.dumps(dict(os.environ))); print(repr(sys.stdin.read()))"
+    with command.start(Api(command=settings(code=code)), place) as api:
+        assert eventually(api.died)
+        seen, stdin = api.log_tail()
+    environment = json.loads(seen)
+    assert not {"GITHUB_TOKEN", "SEARCH_KEY"} & set(environment)
+    assert environment["PATH"] == place.environment["PATH"]
+    allowed = {"PATH", "HOME", "TAG", "FAKE_BEHAVIOUR", "RAGGATE_RUN_MARK", *ENV, "LC_CTYPE"}
+    assert set(environment) <= allowed
+    assert stdin == "''"
+
+
+def test_log_hostile_output(place, bring_up, settings):
+    """Huge lines, escape codes, workflow commands and invalid UTF-8 neither stop the API nor grow the memory."""
+    context, _ = bring_up(settings("noisy_log"))
+    with context as api:
+        assert httpx.get(f"{api.base_url}/api/health", verify=PLAIN).status_code == 200
+        tail = api.log_tail()
+    assert tail[:2] == ("\x1b[31mred\x1b[0m", "::error::pwned")
+    assert tail[2] == "x" * processes.LINE_CHARACTERS
+    assert tail[3] == "\N{REPLACEMENT CHARACTER}" * 2 + " not UTF-8"
+    assert (place.out / "api.log").stat().st_size > 1 << 20
+
+
+def test_log_bounds(place, settings, monkeypatch):
+    """Only so many lines are kept in memory and so many bytes in the file, which says that it was cut."""
+    monkeypatch.setattr(processes, "FILE_BYTES", 3 << 20)
+    code = "import sys\nfor i in range(60_000): print(i, 'x' * 90)\nsys.stdout.write('the end')"
+    with command.start(Api(command=settings(code=code)), place) as api:
+        assert eventually(api.died)
+        assert api.log_tail()[-1] == "the end"
+    written = (place.out / "api.log").read_bytes()
+    assert len(written) < (3 << 20) + 100
+    assert written.endswith(b"\n[the log was cut here, at 3 MiB]\n")
+    with processes.Log(Path(os.devnull)) as log:
+        log.feed(b"line\n" * 10_000)
+        assert len(log.tail(10_000)) == processes.KEPT_LINES
+
+
+def test_log_last_words(place, settings):
+    """What a process says right before it ends is there as soon as it is known to have ended."""
+    code = "import os, sys; sys.stderr.write('panic'); sys.stderr.flush(); os.abort()"
+    for _ in range(5):
         with command.start(Api(command=settings(code=code)), place) as api:
-            assert eventually(api.died)
-            seen, stdin = api.log_tail()
-        environment = json.loads(seen)
-        assert not {"GITHUB_TOKEN", "SEARCH_KEY"} & set(environment)
-        assert environment["PATH"] == place.environment["PATH"]
-        allowed = {"PATH", "HOME", "TAG", "FAKE_BEHAVIOUR", "RAGGATE_RUN_MARK", *ENV, "LC_CTYPE"}
-        assert set(environment) <= allowed
-        assert stdin == "''"
-
-
-class TestLog:
-    """The output of the API, whatever it is."""
-
-    def test_hostile_output(self, place, bring_up, settings):
-        """Huge lines, escape codes, workflow commands and invalid UTF-8 neither stop the API nor grow the memory."""
-        context, _ = bring_up(settings("noisy_log"))
-        with context as api:
-            assert httpx.get(f"{api.base_url}/api/health", verify=PLAIN).status_code == 200
-            tail = api.log_tail()
-        assert tail[:2] == ("\x1b[31mred\x1b[0m", "::error::pwned")
-        assert tail[2] == "x" * processes.LINE_CHARACTERS
-        assert tail[3] == "\N{REPLACEMENT CHARACTER}" * 2 + " not UTF-8"
-        assert (place.out / "api.log").stat().st_size > 1 << 20
-
-    def test_bounds(self, place, settings, monkeypatch):
-        """Only so many lines are kept in memory and so many bytes in the file, which says that it was cut."""
-        monkeypatch.setattr(processes, "FILE_BYTES", 3 << 20)
-        code = "import sys\nfor i in range(60_000): print(i, 'x' * 90)\nsys.stdout.write('the end')"
-        with command.start(Api(command=settings(code=code)), place) as api:
-            assert eventually(api.died)
-            assert api.log_tail()[-1] == "the end"
-        written = (place.out / "api.log").read_bytes()
-        assert len(written) < (3 << 20) + 100
-        assert written.endswith(b"\n[the log was cut here, at 3 MiB]\n")
-        with processes.Log(Path(os.devnull)) as log:
-            log.feed(b"line\n" * 10_000)
-            assert len(log.tail(10_000)) == processes.KEPT_LINES
-
-    def test_last_words(self, place, settings):
-        """What a process says right before it ends is there as soon as it is known to have ended."""
-        code = "import os, sys; sys.stderr.write('panic'); sys.stderr.flush(); os.abort()"
-        for _ in range(5):
-            with command.start(Api(command=settings(code=code)), place) as api:
-                while (ended := api.died()) is None:
-                    pass
-                assert (ended.message, ended.signal) == ("was killed by SIGABRT", "SIGABRT")
-                assert api.log_tail() == ("panic",)
-
-    @given(data=st.binary(max_size=60), cuts=st.lists(st.integers(0, 60), max_size=5))
-    def test_cut_anywhere(self, data, cuts):
-        """The lines do not depend on where the output is cut into pieces."""
-        with processes.Log(Path(os.devnull)) as whole, processes.Log(Path(os.devnull)) as pieces:
-            whole.feed(data)
-            edges = [0, *sorted(cuts), len(data)]
-            for start, end in itertools.pairwise(edges):
-                pieces.feed(data[start:end])
-            assert pieces.tail(100) == whole.tail(100)
-
-
-class TestTeardown:
-    """Nothing is left, whatever happens."""
-
-    @pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit])
-    def test_on_every_exception(self, bring_up, settings, error):
-        """An exception of any kind inside the block ends the API and comes through unchanged."""
-        context, _ = bring_up(settings())
-        with pytest.raises(error), context as api:
-            raise error
-        assert api.died().message == "was killed by SIGTERM"
-
-    def test_deaf_to_sigterm(self, bring_up, settings, monkeypatch):
-        """An API that ignores SIGTERM is killed after the grace."""
-        monkeypatch.setattr(processes, "_GRACE", 0.7)
-        context, _ = bring_up(settings("ignore_sigterm"))
-        with context as api:
-            begun = time.monotonic()
-        assert 0.6 < time.monotonic() - begun < 3
-        assert api.died().message == "was killed by SIGKILL"
-
-    @linux
-    def test_grandchild_in_a_session_of_its_own(self, tag, place, bring_up, settings):
-        """A grandchild that has left process group and session goes, too."""
-        context, _ = bring_up(settings("children"))
-        with context:
-            pid = int((place.out / "child.pid").read_text())
-            assert os.getsid(pid) == pid
-            assert pid in carriers(tag)
-        assert carriers(tag) == []
-
-    @linux
-    def test_orphans_of_a_dead_api(self, place, settings):
-        """What a crashed API has left behind goes at the end, though it holds the API's output open."""
-        orphan = f"subprocess.Popen([sys.executable, '-c', '{SLEEP}'], start_new_session=True)"
-        code = f"import subprocess, sys; {orphan}; sys.exit(5)"
-        with command.start(Api(command=settings(code=code)), place) as api:
-            assert eventually(api.died)
-            assert api.died().message == "exited with code 5"
-
-    @linux
-    def test_a_child_without_the_mark(self, place, settings):
-        """A child that has lost its environment goes with its process group, even when the API has ended before."""
-        with command.start(Api(command=settings(code=FORGETFUL)), place) as api:
-            assert eventually(api.died)
-            pid = int(api.log_tail()[-1])
-            assert not gone(pid)
-        assert eventually(lambda: gone(pid), 1)
-
-    @linux
-    def test_a_library_ends_no_child_of_its_program(self, place, settings):
-        """In a process that is not raggate's own, its children in sessions of their own go on."""
-        own = subprocess.Popen(["sleep", "600"], start_new_session=True)
-        try:
-            with command.start(Api(command=settings(code=SLEEP)), place):
+            while (ended := api.died()) is None:
                 pass
-            assert own.poll() is None
-        finally:
-            own.kill()
-            own.wait()
+            assert (ended.message, ended.signal) == ("was killed by SIGABRT", "SIGABRT")
+            assert api.log_tail() == ("panic",)
+
+
+@given(data=st.binary(max_size=60), cuts=st.lists(st.integers(0, 60), max_size=5))
+def test_log_cut_anywhere(data, cuts):
+    """The lines do not depend on where the output is cut into pieces."""
+    with processes.Log(Path(os.devnull)) as whole, processes.Log(Path(os.devnull)) as pieces:
+        whole.feed(data)
+        edges = [0, *sorted(cuts), len(data)]
+        for start, end in itertools.pairwise(edges):
+            pieces.feed(data[start:end])
+        assert pieces.tail(100) == whole.tail(100)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, RuntimeError, SystemExit])
+def test_teardown_on_every_exception(bring_up, settings, error):
+    """An exception of any kind inside the block ends the API and comes through unchanged."""
+    context, _ = bring_up(settings())
+    with pytest.raises(error), context as api:
+        raise error
+    assert api.died().message == "was killed by SIGTERM"
+
+
+def test_teardown_deaf_to_sigterm(bring_up, settings, monkeypatch):
+    """An API that ignores SIGTERM is killed after the grace."""
+    monkeypatch.setattr(processes, "_GRACE", 0.7)
+    context, _ = bring_up(settings("ignore_sigterm"))
+    with context as api:
+        begun = time.monotonic()
+    assert 0.6 < time.monotonic() - begun < 3
+    assert api.died().message == "was killed by SIGKILL"
+
+
+@linux
+def test_teardown_grandchild_in_a_session_of_its_own(tag, place, bring_up, settings):
+    """A grandchild that has left process group and session goes, too."""
+    context, _ = bring_up(settings("children"))
+    with context:
+        pid = int((place.out / "child.pid").read_text())
+        assert os.getsid(pid) == pid
+        assert pid in carriers(tag)
+    assert carriers(tag) == []
+
+
+@linux
+def test_teardown_orphans_of_a_dead_api(place, settings):
+    """What a crashed API has left behind goes at the end, though it holds the API's output open."""
+    orphan = f"subprocess.Popen([sys.executable, '-c', '{SLEEP}'], start_new_session=True)"
+    code = f"import subprocess, sys; {orphan}; sys.exit(5)"
+    with command.start(Api(command=settings(code=code)), place) as api:
+        assert eventually(api.died)
+        assert api.died().message == "exited with code 5"
+
+
+@linux
+def test_teardown_a_child_without_the_mark(place, settings):
+    """A child that has lost its environment goes with its process group, even when the API has ended before."""
+    with command.start(Api(command=settings(code=FORGETFUL)), place) as api:
+        assert eventually(api.died)
+        pid = int(api.log_tail()[-1])
+        assert not gone(pid)
+    assert eventually(lambda: gone(pid), 1)
+
+
+@linux
+def test_teardown_a_library_ends_no_child_of_its_program(place, settings):
+    """In a process that is not raggate's own, its children in sessions of their own go on."""
+    own = subprocess.Popen(["sleep", "600"], start_new_session=True)
+    try:
+        with command.start(Api(command=settings(code=SLEEP)), place):
+            pass
+        assert own.poll() is None
+    finally:
+        own.kill()
+        own.wait()
 
 
 PARENT = """
@@ -425,6 +408,8 @@ PARENT = """
 
 PARENT_THAT_LEAVES = f"""{PARENT.partition('    print("begin"')[0]}
     import os, subprocess
+    from raggate.service import signals
+    signals.install()
     own = subprocess.Popen(["sleep", "600"], start_new_session=True)
     with command.start(Api(command=CommandBackend.model_validate(given["settings"])), place) as api:
         while not api.died():
@@ -438,15 +423,12 @@ PARENT_THAT_LEAVES = f"""{PARENT.partition('    print("begin"')[0]}
 """
 
 
-def given_to_parent(place: Workspace, settings: CommandBackend) -> str:
-    given = {
-        "root": str(place.root),
-        "out": str(place.out),
-        "environment": dict(place.environment),
-        "vaults": {name: str(path) for name, path in place.vaults.items()},
-        "settings": settings.model_dump(),
-    }
-    return json.dumps(given)
+def raggate(place: Workspace, settings: CommandBackend, code: str) -> preloaded.Process:
+    """Start a raggate as a process of its own, with the settings and the place of a test."""
+    vaults = {name: str(path) for name, path in place.vaults.items()}
+    given = {"root": str(place.root), "out": str(place.out), "environment": dict(place.environment), "vaults": vaults}
+    words = json.dumps({**given, "settings": settings.model_dump()})
+    return preloaded.start(words, at=Path.cwd(), environment={**os.environ}, code=textwrap.dedent(code))
 
 
 @linux
@@ -459,9 +441,7 @@ class TestSignals:
         started: list[preloaded.Process] = []
 
         def start(settings: CommandBackend, until: str = "up") -> preloaded.Process:
-            given = given_to_parent(place, settings)
-            code = textwrap.dedent(PARENT)
-            process = preloaded.start(given, at=Path.cwd(), environment={**os.environ}, code=code)
+            process = raggate(place, settings, PARENT)
             started.append(process)
             assert process.stdout is not None
             for line in process.stdout:
@@ -484,9 +464,7 @@ class TestSignals:
 
     def test_a_child_that_has_left_all_behind(self, place, settings):
         """A child without the mark, session and parent ends with the API; one that was there before goes on."""
-        given = given_to_parent(place, settings(code=DETACHED))
-        code = f"from raggate.service import signals; signals.install()\n{textwrap.dedent(PARENT_THAT_LEAVES)}"
-        process = preloaded.start(given, at=Path.cwd(), environment={**os.environ}, code=code)
+        process = raggate(place, settings(code=DETACHED), PARENT_THAT_LEAVES)
         out, _ = process.communicate(timeout=20)
         alive, pid, own = out.split()
         assert (alive, own) == ("alive", "None")
