@@ -7,9 +7,8 @@ import socket
 import subprocess
 import sys
 import time
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 
@@ -65,15 +64,10 @@ def change(project: Project, behaviour: str) -> None:
     (project.root / "behaviour.txt").write_text(behaviour)
 
 
-@dataclass(frozen=True)
-class Checked:
-    """A repository after a check against its commit, which no test changes, and what came of it.
+class Checked(NamedTuple):
+    """A repository after a check; for each API that was started, its file's place, its own, and how it behaved.
 
-    Attributes:
-        project: the repository.
-        done: how the check ended.
-        places: for each API that was started, where its file was, where it ran, and how it behaved.
-        before: the state that git told of before the check.
+    `before` is the state that git told of before the check.
     """
 
     project: Project
@@ -151,39 +145,26 @@ def test_the_same_data_give_the_same_verdict(stale: tuple[Project, Done], tmp_pa
     assert project.command("compare", str(project.last_run())).code == 3
     assert project.compared() == project.verdict()
 
-
-def test_by_another_baseline_the_base_has_no_say(stale: tuple[Project, Done], tmp_path: Path) -> None:
-    """What was asked of the base was chosen by the run's own baseline: by another, the loss counts as it is."""
-    project = stale[0].copied(tmp_path)
+    # what was asked of the base was chosen by the run's own baseline: by another, the loss counts as it is
     again = ("compare", str(project.last_run()), "--baseline", str(project.root / "baselines" / "small.json"))
     assert project.command(*again).code == 1
 
 
-@pytest.fixture(scope="module")
-def stillborn(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Done]:
-    """A repository whose base tells a secret and does not come up, after a check of a change that finds nothing."""
-    project = committed.copied(tmp_path_factory.mktemp("stillborn") / "repository")
-    project.edit("pass_env: [", "pass_env: [API_SECRET, ")
-    (project.root / "api.py").write_text(
-        "import os, sys\nsys.stderr.write('key ' + os.environ['API_SECRET'] + chr(10)); sys.exit(3)\n"
-    )
-    project.commit()
-    (project.root / "api.py").write_text(API)
-    change(project, "worse")
-    return project, project.command("check", "--against", "HEAD", API_SECRET=SECRET)
-
-
-def excuses_nothing(project: Project, done: Done, cause: str) -> None:
-    """Claim that the regression stands, that why it was not checked is told, and that nothing is left running."""
+def test_a_base_that_does_not_come_up_excuses_nothing(repository: Project) -> None:
+    """Where the base build does not start, the regression stands; a secret in its words is hidden."""
+    repository.edit("pass_env: [", "pass_env: [API_SECRET, ")
+    tells = "import os, sys; sys.stderr.write('key ' + os.environ['API_SECRET'] + chr(10)); sys.exit(3)"
+    (repository.root / "api.py").write_text(tells)
+    repository.commit()
+    (repository.root / "api.py").write_text(API)
+    change(repository, "worse")
+    done = repository.command("check", "--against", "HEAD", API_SECRET=SECRET)
     assert done.code == 1, done.out
-    assert codes(project.verdict())[-1] == "rechecked"
-    assert f"The base build could not be checked: the API {cause}" in done.out
-    assert processes_with(str(project.root)) == []
-
-
-def test_a_base_that_does_not_come_up_excuses_nothing(stillborn: tuple[Project, Done]) -> None:
-    """Where the base build does not start, the regression stands."""
-    excuses_nothing(*stillborn, "exited with code 3 before it was ready")
+    assert codes(repository.verdict())[-1] == "rechecked"
+    assert "The base build could not be checked: the API exited with code 3 before it was ready" in done.out
+    assert processes_with(str(repository.root)) == []
+    assert "key ***" in (repository.last_run() / "base" / "api.log").read_text()
+    assert SECRET not in done.out + done.err
 
 
 def test_without_a_commit_there_is_no_base(repository: Project) -> None:
@@ -220,21 +201,9 @@ def test_interrupted_while_the_base_is_asked(repository: Project, tmp_path: Path
     assert processes_with(str(places)) == []
 
 
-def test_secrets_stay_hidden_in_the_base(stillborn: tuple[Project, Done]) -> None:
-    """What `pass_env` hands to the base build is hidden in its words as it is in those of the change."""
-    project, done = stillborn
-    log = (project.last_run() / "base" / "api.log").read_text()
-    assert "key ***" in log
-    assert SECRET not in done.out + done.err
-
-
 def test_the_configuration_says_what_it_cannot_check(repository: Project) -> None:
-    """An image needs an API in a container, and a name: another configuration is refused, or told."""
-    repository.edit("recheck: ref", "recheck: API")
-    done = repository.command("check")
-    assert done.code == 2
-    assert "expected the name of an image such as ghcr.io/acme/api:1.2, its path in lower case" in done.err
-    repository.edit("recheck: API", "recheck: 'api:base'")
+    """An image needs an API in a container: where there is none, that is told."""
+    repository.edit("recheck: ref", "recheck: 'api:base'")
     done = repository.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1
     assert "`recheck: api:base` needs the section api.container" in done.out
@@ -267,19 +236,14 @@ def forgetful(project: Project) -> None:
     project.edit("recheck: ref", "recheck: again")
 
 
-def known_as(project: Project, noise: str) -> None:
-    """Promote a run in which the API was noisy in some way."""
-    assert project.command("run", FAKE_BEHAVIOUR=noise).code == 0
-    assert project.command("promote", str(project.last_run())).code == 0
-    project.commit()
-
-
 @pytest.fixture(scope="module")
 def fading(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The same with a baseline in whose own run ten of ten questions that were asked twice were no hit any more."""
     project = committed.copied(tmp_path_factory.mktemp("fading"))
     forgetful(project)
-    known_as(project, "fades")
+    assert project.command("run", FAKE_BEHAVIOUR="fades").code == 0
+    assert project.command("promote", str(project.last_run())).code == 0
+    project.commit()
     return project
 
 

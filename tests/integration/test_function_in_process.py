@@ -116,48 +116,17 @@ def test_such_a_run_is_never_the_latest(gated: Project, search: Callable[..., An
     assert json.loads(other.read_text())["provenance"]["build"] == "a function in raggate's own process"
 
 
-class Endless:
-    """An iterable without an end."""
-
-    def __iter__(self) -> Iterator[str]:
-        while True:
-            yield "text"
-
-
-def _hang(question: str) -> list[str]:
-    time.sleep(20)
-    return [question]
-
-
-def _die(question: str) -> list[str]:
-    sys.exit(question)
-
-
-def _breaks() -> None:
-    sys.exit("no model")
-
-
-def _needs_more(first: str, second: str) -> None:
-    del first, second
-
-
 @each_row(
     ("retriever", "sentence"),
     [
-        (
-            lambda question: [1 / 0, question],
-            "the program answers with an error: 'ZeroDivisionError: division by zero'",
-        ),
+        (lambda question: [1 / 0, question], "answers with an error: 'ZeroDivisionError: division by zero'"),
         (lambda question: question, "expected a list of hits, found str"),
         (lambda question: [{"path": "x" * 5000, "text": question}], "rel_path of passage 1: expected at most 4096"),
-        (lambda question: [{"text": question}], "hits[0].path: expected text, found nothing"),
-        (
-            lambda question: [{"path": question, "text": "x" * (9 << 20)}],
-            "the program wrote a line of more than 8388608",
-        ),
-        (lambda question: Endless(), "hits[0].path: expected text, found nothing"),
-        (_hang, "no answer within 3 s"),
-        (_die, "the API ended with SystemExit"),
+        (lambda question: [{"path": question, "text": "x" * (9 << 20)}], "wrote a line of more than 8388608"),
+        # without an end
+        (lambda question: iter(lambda: question, None), "hits[0].path: expected text, found nothing"),
+        (lambda question: [time.sleep(20), question], "no answer within 3 s"),
+        (lambda question: [sys.exit(question)], "the API ended with SystemExit"),
     ],
 )
 def test_a_bad_function_cannot_be_told(gated: Project, retriever: object, sentence: str) -> None:
@@ -176,8 +145,8 @@ def test_a_bad_function_cannot_be_told(gated: Project, retriever: object, senten
     ("retriever", "sentence"),
     [
         (object(), "the object has no method retrieve, similarity_search"),
-        (_needs_more, "expected one parameter at most, the directory of the notes"),
-        (_breaks, "ended with SystemExit: no model"),
+        (lambda first, second: None, "expected one parameter at most, the directory of the notes"),
+        (lambda: sys.exit("no model"), "ended with SystemExit: no model"),
     ],
 )
 def test_what_cannot_be_built_is_never_ready(gated: Project, retriever: object, sentence: str) -> None:
@@ -194,7 +163,7 @@ def test_it_needs_the_configuration_of_a_function(gated: Project) -> None:
     gated.config.write_text(re.sub(r"api:.*?ask:.*", "api: {url: 'http://127.0.0.1:9'}\n", text, flags=re.DOTALL))
     try:
         with pytest.raises(raggate.RunFailed, match="needs the configuration of a function") as refused:
-            raggate.check(gated.config, retriever=_hang)
+            raggate.check(gated.config, retriever=print)
     finally:
         gated.config.write_text(text)
     assert refused.value.exit_code == 2

@@ -61,30 +61,23 @@ def findings(project: Project) -> dict[str, dict[str, Any]]:
     return {finding["invariant"]: finding for finding in project.verdict()["invariants"]}
 
 
-def rows(project: Project) -> list[dict[str, Any]]:
-    return [json.loads(line) for line in (project.last_run() / "probes.jsonl").read_text().splitlines()]
-
-
 def test_an_api_that_keeps_them_passes_and_the_cost_is_told(guarded: Project) -> None:
     """Nothing is broken, every probe stands in the run directory, and none of them counts as measured."""
     done = guarded.command("check")
     assert done.code == 0, done.out + done.err
     assert findings(guarded) == {}
-    kinds = [row["probe"]["kind"] for row in rows(guarded)]
+    probes = (guarded.last_run() / "probes.jsonl").read_text().splitlines()
+    kinds = [json.loads(line)["probe"]["kind"] for line in probes]
     assert kinds == ["private", *["principal"] * 10]
-    assert (
-        f"7 calls, 0 failed, 0 retried · 7 asked twice, all ranked alike · {len(kinds)} asked for invariants"
-        in done.out
-    )
+    asked = f"7 asked twice, all ranked alike · {len(kinds)} asked for invariants"
+    assert f"7 calls, 0 failed, 0 retried · {asked}" in done.out
     assert guarded.verdict()["config_changes"] == []
 
 
 @pytest.mark.parametrize(
     ("fault", "invariant", "words"),
     [
-        ("exposes", "private_withheld", "is work/Notes/diary.md"),
         ("runs_on", "private_withheld", "rank 1, Notes/journal.md, contains text of work/Notes/diary.md"),
-        ("leaks", "principals_isolated", "as anna: rank"),
         ("next_note", "principals_isolated", ", contains text of personal/Notes/sister.md"),
     ],
 )
@@ -126,12 +119,8 @@ def test_a_change_cannot_switch_probes_off(guarded: Project) -> None:
     done = guarded.command("check", "--against", "HEAD", FAKE_FAULT="leaks")
     assert done.code == 4, done.out + done.err
     assert list(findings(guarded)) == ["principals_isolated"]
-    looser = guarded.verdict()["preview"]["loosened"]
-    assert set(looser) == {
-        "ask.principals.anna.sees",
-        "invariants.principals_isolated",
-        "private.front_matter.private",
-    }
+    looser = {"ask.principals.anna.sees", "invariants.principals_isolated", "private.front_matter.private"}
+    assert set(guarded.verdict()["preview"]["loosened"]) == looser
 
 
 def test_a_secret_that_is_not_set_is_asked_for_before_anything_starts(guarded: Project) -> None:

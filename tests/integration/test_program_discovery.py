@@ -52,6 +52,13 @@ def raggate(root: Path, *words: str) -> Done:
     return called(lambda: main.main(words), at=root, environment={"PATH": f"{root / 'bin'}:/usr/bin:/bin"})
 
 
+def promoted(root: Path) -> None:
+    """Make the first run the baseline."""
+    assert raggate(root, "check").code == 3
+    (run,) = (path for path in (root / ".raggate" / "runs").iterdir() if path.is_dir())
+    assert raggate(root, "promote", str(run)).code == 0
+
+
 def test_a_retriever_is_gated_to_a_red_verdict(root: Path) -> None:
     """Three commands make a gate, and the retriever that returns nothing of use is red with the question it lost."""
     done = raggate(root, "init", "--python", "rag:build", "--vault", "notes", "--question", "spare key")
@@ -66,9 +73,7 @@ def test_a_retriever_is_gated_to_a_red_verdict(root: Path) -> None:
     for question, anchor in (("Where is the spare key?", "Keys.md"), ("What is bread made of?", "Food.md")):
         added = raggate(root, "golden", "add", question, "--anchor", anchor)
         assert added.code == 0, added.out + added.err
-    assert raggate(root, "check").code == 3
-    (run,) = (path for path in (root / ".raggate" / "runs").iterdir() if path.is_dir())
-    assert raggate(root, "promote", str(run)).code == 0
+    promoted(root)
     assert raggate(root, "check").code == 0
     (root / "rag.py").write_text(RETRIEVER.replace("LIMIT = 5", "LIMIT = 0 * 5"))
     red = raggate(root, "check")
@@ -79,9 +84,7 @@ def test_the_workflow_gates_what_init_found(root: Path) -> None:
     """The step `Gate` of the workflow is green for a change that loses nothing, and red for one that does."""
     assert raggate(root, "init", "--python", "rag:build", "--vault", "notes", "--question", "spare key").code == 0
     assert raggate(root, "golden", "add", "Where is the spare key?", "--anchor", "Keys.md").code == 0
-    assert raggate(root, "check").code == 3
-    (run,) = (path for path in (root / ".raggate" / "runs").iterdir() if path.is_dir())
-    assert raggate(root, "promote", str(run)).code == 0
+    promoted(root)
     (root / "rag.py").write_text(RETRIEVER)
     commit_all(root)
     temporary = root.parent / "runner"

@@ -28,7 +28,6 @@ CASE = Case(id="c1", question="Where?", answerable=True)
         ({"response__errors": "a[1:]"}, "without [*]"),
         ({"response__stream": False}, "Input should be True"),
         ({"response__chunks": {"list": {}, "id": "i"}}, "expected a path, or names with the paths of parallel lists"),
-        ({"response__chunks": {"list": {"i": 7}, "id": "i"}}, "expected a path, or names with the paths of parallel"),
         ({"response__chunks": {"list": {"a b": "a"}, "id": "i"}}, "should match pattern"),
         ({"response__chunks": {"list": {"i": "a[*]"}, "id": "i"}}, "expected a path to one value, without [*]"),
         ({"response__chunks": {"list": {"ids": "a"}, "id": "id"}}, "found 'id'. Did you mean 'ids'?"),
@@ -42,31 +41,26 @@ CASE = Case(id="c1", question="Where?", answerable=True)
             "or to begin as 'list' does, found 'b[*].h'",
         ),
         ({"response__chunks": {"list": {"i": "a"}, "id": "i[*]"}}, "expected 'id' without [*]"),
-        ({"response__chunks": {"list": "a", "id": "i", "heading_path": 7}}, "a list of 1 to 10 paths"),
         ({"response__chunks__list": "a[?(@.x>1)]"}, "expected a path such as"),
         ({"response__chunks": {"list": "a"}}, "at least one of 'id', 'doc_id' and 'rel_path'"),
         ({"response__chunks": {"list": "a", "id": "i", "path_prefix": "/"}}, "'rel_path' beside 'path_prefix'"),
         ({"response__abstained": {"a": ["x"], "b": []}}, "or one field with its values, such as `{state: [busy]}`"),
         ({"response__abstained": {"a": "x"}}, "expected a list of values, such as `{a: [busy]}`"),
         ({"response__abstained": {"a[*]": []}}, "expected a path to one value, without [*]"),
-        ({"response__abstained": "a[*]"}, "expected a path to one value, without [*]"),
         ({"response__abstained": {"a": [["x"]]}}, "expected text, a number, true, false or null"),
         ({"path": "v2"}, "starts with /"),
         ({"path": "/v2#x"}, "no # or white space"),
         ({"path": "/v2?x={y}"}, "found {y}"),
-        ({"path": "/v2/{env.HOME}"}, "found {env.HOME}"),
         ({"body": {"q": "{question} {"}}, "expected {{ and }}"),
         ({"body": {"q": "{Question}"}}, "found {Question}. Did you mean {question}?"),
         ({"body": {"q": "x"}}, "expected {question} in"),
         ({"index": {"path": "/i"}}, "at least one of 'documents'"),
         ({"index__body": {"day": date(2026, 1, 1)}}, "expected what JSON has"),
         ({"headers": {"X": "{env.GITHUB_TOKEN}"}}, "not the runner's, Docker's or raggate's, found 'GITHUB_TOKEN'"),
-        ({"headers": {"X": "{env.A B}"}}, "not the runner's, Docker's or raggate's, found 'A B'"),
         ({"response": ...}, "expected 'response' with `adapter: mapped`"),
         ({"tool": "search"}, "expected `adapter: mcp` with 'tool', found `adapter: mapped`"),
         ({"index__path": ...}, "index: expected 'path', and no 'tool', with `adapter: mapped`"),
         ({"headers": {"Host": "x"}}, "that raggate does not set"),
-        ({"headers": {"X Y": "x"}}, "that raggate does not set"),
         ({"headers": {"X": "a\r\nB: c"}}, "printable ASCII"),
         ({"headers": {"X": "{question}"}}, "found {question}"),
         ({"headers": {"X-A": "1", "x-a": "2"}}, "each name once"),
@@ -143,7 +137,6 @@ def chunk(hit: object, **fields: Any) -> Chunk:
         (["A", "B"], None, "# A > ## B"),
         (["# A", "### B"], None, "# A > ### B"),
         (["A", " "], None, "# A"),
-        ([], None, ""),
         (None, None, ""),
         ("# A > ## B", None, "# A > ## B"),
         ("A / B", " / ", "# A > ## B"),
@@ -157,11 +150,9 @@ def test_headings_become_a_heading_path(headings: object, separator: str | None,
 @each_row(
     ("hit", "expected"),
     [
-        ({"Header 1": "A", "Header 2": "B", "Header 3": "C"}, "# A > ## B > ### C"),
         ({"Header 1": "A", "Header 3": None}, "# A"),
         ({"Header 1": ["A", "B"], "Header 2": "C"}, "# A > ## B > ### C"),
         ({"Header 1": "# A", "Header 2": "## B"}, "# A > ## B"),
-        ({}, ""),
     ],
 )
 def test_each_level_of_the_headings_may_be_a_field_of_its_own(hit: dict[str, Any], expected: str) -> None:
@@ -235,14 +226,12 @@ def test_the_longest_prefix_tells_the_vault(path: str, expected: tuple[str, str 
 @each_row(
     ("rule", "said", "expected"),
     [
-        ("x", True, True),
         ("x", None, False),
         ({"x": [1]}, True, False),
         ({"x": [1]}, 1.0, True),
         ({"x": ["no", None]}, None, True),
         ({"x": ["no", None]}, "yes", False),
         ({"x": []}, " \n", True),
-        ({"x": []}, [], True),
         ({"x": []}, 0, False),
     ],
 )
@@ -261,20 +250,9 @@ def test_an_empty_answer_is_no_abstention_where_none_was_asked_for() -> None:
     assert (found.answer, found.abstained, found.references[0].rel_path) == ("", True, "a.md")
 
 
-JSON = st.recursive(
-    st.none()
-    | st.booleans()
-    | st.integers(-9, 9)
-    | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(max_size=4),
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from("data hits reply text outcome cites source took _id meta file body".split()), inner
-        )
-    ),
-    max_leaves=20,
-)
+KEYS = st.sampled_from("data hits reply text outcome cites source took _id meta file body".split())
+LEAVES = st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=4)
+JSON = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner), max_leaves=20)
 
 
 @given(body=st.binary(max_size=60) | JSON.map(orjson.dumps))
