@@ -15,7 +15,7 @@ from raggate.models.service import Workspace
 from raggate.service.backends import container, group
 
 
-def test_the_words_of_the_api_and_of_its_services() -> None:
+def test_run_is_one_name_for_all() -> None:
     """{run} is the same for all and another in the next start; the API's port is an unknown word to a service."""
     env = {"COLLECTION": "notes_{run}", "STORE": "{service.store}"}
     own = {"image": "x:1", "port": 9000, "command": ["serve", "{run}"], "env": env}
