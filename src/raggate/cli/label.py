@@ -85,7 +85,7 @@ def _say_pool(session: Session) -> None:
     questions = sum(bool(own) for own in session.pool.passages.values())
     console.say(f"{counted(count, 'passage')} of {counted(questions, 'question')} to judge")
     if session.pool.unplaced:
-        console.say(f"{session.pool.unplaced} more stand under no heading of the notes, so you cannot judge them")
+        console.say(f"{session.pool.unplaced} more are under no heading of the notes, so you cannot judge them")
 
 
 def _serve(session: Session, annotator: str, port: int) -> None:

@@ -398,7 +398,7 @@ class _Wait:
         if isinstance(error, httpx.ConnectError) and self._api.container is not None:
             return f"Let it listen on port {self._api.container.port} of 0.0.0.0, not only of localhost. {longer}"
         if isinstance(error, httpx.ConnectError):
-            return f"Let it listen on 127.0.0.1, at the port that {{port}} stands for. {longer}"
+            return f"Let it listen on 127.0.0.1, at the port that replaces {{port}}. {longer}"
         return f"{longer} Its whole output is in api.log of the run directory."
 
     def _announce(self, state: IndexState) -> None:

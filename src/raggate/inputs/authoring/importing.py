@@ -106,7 +106,7 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
     places = dict.fromkeys(stands)
     needed = question.needed or several
     if len(places) > 1 and needed is None:
-        reason = "its contexts stand in several places. Say with --several whether any or all are needed"
+        reason = "its contexts are in several places. Say with --several whether any or all are needed"
         raise _Unsure(reason, [_shown(stand, index) for stand in places])
     supports = _supports(question, stands, index)
     groups = (tuple(range(len(supports))),) if needed == "all" and len(supports) > 1 else None
@@ -137,7 +137,7 @@ def _of_answers(answers: Sequence[str], index: TextIndex) -> Stand:
     sure = [answer for answer in answers if len(words(answer)) >= SURE_WORDS] or answers[:1]
     places = {_only(answer, index, "answer") for answer in sure if index.stands(answer) or len(sure) == 1}
     if len(places) != 1:
-        raise _Unsure("its answers stand " + ("in several places" if places else "nowhere in the notes"))
+        raise _Unsure("its answers are " + ("in several places" if places else "nowhere in the notes"))
     return places.pop()
 
 
@@ -149,11 +149,11 @@ def _only(text: str, index: TextIndex, what: str, document: str = "") -> Stand:
     if len(stands) > 1:
         stands = tuple(stand for stand in stands if stand.rel_path in {document, f"{document}.md"}) or stands
     if not stands:
-        raise _Unsure(f"its {what} stands nowhere in the notes, word for word")
+        raise _Unsure(f"its {what} is not in the notes, word for word")
     if len(stands) > 1:
-        raise _Unsure(f"its {what} stands in several places", [_shown(stand, index) for stand in stands])
+        raise _Unsure(f"its {what} is in several places", [_shown(stand, index) for stand in stands])
     if index.is_twice(stands[0]):
-        raise _Unsure(f"its {what} stands below a heading that the note has twice", [_shown(stands[0], index)])
+        raise _Unsure(f"its {what} is below a heading that the note has twice", [_shown(stands[0], index)])
     return stands[0]
 
 

@@ -82,7 +82,7 @@ def test_what_stands_in_several_places() -> None:
     """A text of two notes is left undecided, with both as candidates, as `raggate golden add --anchor` takes them."""
     item = reason(contexts=(SHARED,))
     [row] = [loads(line) for line in lines([item]).splitlines()]
-    assert (row["question"], row["why"], row["from"]) == ("Q0?", "its context stands in several places", "f:2")
+    assert (row["question"], row["why"], row["from"]) == ("Q0?", "its context is in several places", "f:2")
     found = [of_anchor(candidate["anchor"], NOTES) for candidate in row["candidates"]]
     assert [(one.rel_path, one.heading_path) for one in found] == [
         ("rhine.md", "# Rhine > ## Mouth"),
@@ -96,7 +96,7 @@ def test_a_document_named_after_a_note() -> None:
     assert support(contexts=(SHARED,), documents=("rhone.md",)) == mouth
     assert support(contexts=(SHARED,), documents=("rhone",)) == mouth
     for name in ("twice.md", "RHONE", ""):
-        assert reason(contexts=(SHARED,), documents=(name,)).reason == "its context stands in several places"
+        assert reason(contexts=(SHARED,), documents=(name,)).reason == "its context is in several places"
     assert support(contexts=("rises in a glacier",), documents=("rhine.md",)).rel_path == "rhone.md"
 
 
@@ -107,7 +107,7 @@ def test_a_document_named_after_a_note() -> None:
         ({"impossible": True, "contexts": (SHARED,)}, "its source has no answer"),
         ({"contexts": ("...",)}, "fewer than 4 words"),
         ({"contexts": ("Grisons",)}, "its context has fewer than 4 words"),
-        ({"contexts": ("a text that is nowhere",)}, "stands nowhere"),
+        ({"contexts": ("a text that is nowhere",)}, "is not in the notes"),
         ({"answers": ("north of the river",)}, "below a heading that the note has twice"),
         ({"question": "x" * 20_001, "answers": ("rises in a glacier",)}, "20001 characters"),
         ({"question": "\ud800", "answers": ("rises in a glacier",)}, "no question can be made of it"),
