@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from builders import make_baseline, make_case_score, make_comparison, make_scorecard
 from raggate.config.gate_settings import Gate
 from raggate.gate import completeness
@@ -28,53 +26,34 @@ def change(**now: Any) -> IndexChange:
     return IndexChange(INDEX, {**INDEX, **now})
 
 
+EIGHT = "the index has 8 documents of the same notes, 9 before"
+RECUT = "the same notes are cut into other passages"
+PASSAGES = "the index has 90 passages of the same notes, as before, with"
+
+
 @each_row(
     ("now", "documents", "chunks"),
     [
-        pytest.param({}, "", "", id="the-same"),
-        pytest.param(
-            {"documents": 8, "chunks": 80}, "the index has 8 documents of the same notes, 9 before", "", id="fewer"
-        ),
-        pytest.param(
+        ({}, "", ""),
+        ({"documents": 8, "chunks": 80}, EIGHT, ""),
+        (
             {"documents": 8, "chunks": 190, "chunk_tokens": 22.0},
-            "the index has 8 documents of the same notes, 9 before",
-            "the same notes are cut into other passages (90 → 190, mean length 50 → 22 tokens)",
-            id="fewer-documents-in-more-chunks",
+            EIGHT,
+            f"{RECUT} (90 → 190, mean length 50 → 22 tokens)",
         ),
-        pytest.param(
-            {"chunks": 60, "chunk_tokens": 75.0},
-            "",
-            "the same notes are cut into other passages (90 → 60, mean length 50 → 75 tokens)",
-            id="longer-chunks",
-        ),
-        pytest.param(
-            {"chunk_tokens": 48.0},
-            "",
-            "the index has 90 passages of the same notes, as before, with less text (mean length 50 → 48 tokens)",
-            id="text-left-out-of-chunks",
-        ),
-        pytest.param(
-            {"chunk_tokens": 52.0},
-            "",
-            "the index has 90 passages of the same notes, as before, with more text (mean length 50 → 52 tokens)",
-            id="text-put-into-chunks",
-        ),
-        pytest.param({"chunk_tokens": 50.2}, "", "", id="a-rounded-mean"),
-        pytest.param({"vault": "w", "chunk_tokens": 48.0}, "", "", id="less-text-of-other-notes"),
-        pytest.param(
-            {"chunks": 60},
-            "",
-            "the index has 60 passages of the same notes, 90 before, mean length 50 → 50 tokens",
-            id="text-is-gone",
-        ),
-        pytest.param(
-            {"documents": None, "chunks": 60, "chunk_tokens": 75.0},
-            "",
-            "the same notes are cut into other passages (90 → 60, mean length 50 → 75 tokens)",
-            id="documents-are-not-told",
-        ),
-        pytest.param({"vault": "w", "documents": 8, "chunks": 200}, "", "", id="other-notes"),
-        pytest.param({"documents": "many", "chunks": True}, "", "", id="no-numbers"),
+        ({"chunks": 60, "chunk_tokens": 75.0}, "", f"{RECUT} (90 → 60, mean length 50 → 75 tokens)"),
+        # documents are not told
+        ({"documents": None, "chunks": 60, "chunk_tokens": 75.0}, "", f"{RECUT} (90 → 60, mean length 50 → 75 tokens)"),
+        ({"chunk_tokens": 48.0}, "", f"{PASSAGES} less text (mean length 50 → 48 tokens)"),
+        ({"chunk_tokens": 52.0}, "", f"{PASSAGES} more text (mean length 50 → 52 tokens)"),
+        # a rounded mean
+        ({"chunk_tokens": 50.2}, "", ""),
+        # text is gone
+        ({"chunks": 60}, "", "the index has 60 passages of the same notes, 90 before, mean length 50 → 50 tokens"),
+        # other notes
+        ({"vault": "w", "chunk_tokens": 48.0}, "", ""),
+        ({"vault": "w", "documents": 8, "chunks": 200}, "", ""),
+        ({"documents": "many", "chunks": True}, "", ""),
     ],
 )
 def test_what_is_said_of_its_size(now: dict[str, Any], documents: str, chunks: str) -> None:

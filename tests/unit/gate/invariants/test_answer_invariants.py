@@ -79,221 +79,161 @@ def repeated(asked: int, *, differ: int, failed: int = 0, **keys: Any) -> dict[s
     return {"fingerprint": {"repeated": {"asked": asked, "failed": failed, "differ": differ, **keys}}}
 
 
+def holds(name: str, why: str, *items: LabelledResult, **run: Any) -> Any:
+    """Return a row of answers that an invariant finds nothing in."""
+    return pytest.param(name, [*items], run, id=why)
+
+
+def broken(name: str, example: str, *items: LabelledResult, **run: Any) -> Any:
+    """Return a row of answers that break an invariant, with where it is seen."""
+    return pytest.param(name, [*items], run, example)
+
+
 HOLDS = [
-    pytest.param("lists_ordered", [ranked(1, 2, 3)], {}, id="ranks-in-order"),
-    pytest.param("lists_ordered", [ranked(None, None)], {}, id="ranks-not-told"),
-    pytest.param("lists_ordered", [scored(0.9, 0.9, 0.1)], {}, id="scores-fall"),
-    pytest.param("chunk_ids_unique", [answer(*THREE)], {}, id="chunks-once"),
-    pytest.param("chunks_distinct", [answer(*THREE), answer(*THREE, case_id="q2")], {}, id="places-once"),
-    pytest.param("chunks_distinct", [answer(make_chunk("a", text=""), make_chunk("b", text=""))], {}, id="no-texts"),
-    pytest.param("chunks_distinct", [answer(make_chunk("a"), make_chunk("b", text="x"))], {}, id="other-texts"),
-    pytest.param("chunk_ids_stable", [answer(*THREE), answer(*THREE, case_id="q2")], {}, id="same-content"),
-    pytest.param("scope_respected", [answer(make_chunk(vault="work"), case={"vaults": ("work",)})], {}, id="in-scope"),
-    pytest.param("scope_respected", [answer(make_chunk(), case=AT_WORK)], IN_BOTH, id="vault-not-told-but-possible"),
-    pytest.param(
-        "scope_respected", [answer(make_chunk(rel_path="x.md"), case=AT_WORK)], IN_VAULT, id="path-in-no-vault"
-    ),
-    pytest.param("scope_respected", [mixed("work/b.md")], IN_VAULT, id="text-of-a-note-in-scope"),
-    pytest.param("scope_respected", [mixed("home/x.md")], IN_VAULT, id="text-of-no-note"),
-    pytest.param("scope_respected", [mixed("home/c.md", vaults=())], IN_VAULT, id="text-of-any-vault-without-scope"),
-    pytest.param("vaults_known", [answer(make_chunk(vault="work"), case=AT_WORK)], IN_BOTH, id="vault-told"),
-    pytest.param("vaults_known", [answer(make_chunk(), case=AT_WORK)], IN_VAULT, id="path-in-one-vault"),
-    pytest.param("notes_exist", [answer(*THREE)], IN_VAULT, id="notes-in-some-vault"),
-    pytest.param("notes_exist", [answer(make_chunk(vault="work"))], IN_VAULT, id="notes-in-that-vault"),
-    pytest.param("headings_exist", [judged()], {}, id="headings-of-the-notes"),
-    pytest.param("text_in_note", [judged()], {}, id="texts-of-the-notes"),
-    pytest.param("text_in_note", [judged()], {}, id="texts-told"),
-    pytest.param("text_in_note", [judged(empty=(0, 1, 2)), judged("q2", empty=(0, 1, 2))], {}, id="no-text-told"),
-    pytest.param(
-        "golden_kept_apart", [answer()], {"provenance": Provenance(in_build_context=())}, id="nothing-in-the-context"
-    ),
-    pytest.param("abstained_is_empty", [answer(abstained=True)], {}, id="abstains-and-cites-nothing"),
-    pytest.param("abstained_is_empty", [answer(references=(REFERENCE,))], {}, id="answers-and-cites"),
-    pytest.param("notes_exist", [answer(*THREE)], {}, id="vault-not-known"),
-    pytest.param("index_complete", [covered(docs_processed=3)], IN_VAULT, id="as-many-documents-as-notes"),
-    pytest.param(
-        "index_complete", [covered(index_version="1"), covered("q2", index_version="1")], {}, id="one-version"
-    ),
-    pytest.param("no_empty_documents", [covered(docs_with_0_chunks=0)], {}, id="no-empty-document"),
-    pytest.param("list_deep_enough", [answer(*THREE)], TO_DEPTH_3, id="list-as-deep-as-scored"),
-    pytest.param("list_deep_enough", [answer(*THREE[:2])], TO_DEPTH_3, id="the-index-has-no-more"),
-    pytest.param(
+    holds("lists_ordered", "ranks-in-order", ranked(1, 2, 3)),
+    holds("lists_ordered", "ranks-not-told", ranked(None, None)),
+    holds("lists_ordered", "scores-fall", scored(0.9, 0.9, 0.1)),
+    holds("chunk_ids_unique", "chunks-once", answer(*THREE)),
+    holds("chunks_distinct", "places-once", answer(*THREE), answer(*THREE, case_id="q2")),
+    holds("chunks_distinct", "no-texts", answer(make_chunk("a", text=""), make_chunk("b", text=""))),
+    holds("chunks_distinct", "other-texts", answer(make_chunk("a"), make_chunk("b", text="x"))),
+    holds("chunk_ids_stable", "same-content", answer(*THREE), answer(*THREE, case_id="q2")),
+    holds("scope_respected", "in-scope", answer(make_chunk(vault="work"), case={"vaults": ("work",)})),
+    holds("scope_respected", "vault-not-told-but-possible", answer(make_chunk(), case=AT_WORK), **IN_BOTH),
+    holds("scope_respected", "path-in-no-vault", answer(make_chunk(rel_path="x.md"), case=AT_WORK), **IN_VAULT),
+    holds("scope_respected", "text-of-a-note-in-scope", mixed("work/b.md"), **IN_VAULT),
+    holds("scope_respected", "text-of-no-note", mixed("home/x.md"), **IN_VAULT),
+    holds("scope_respected", "text-of-any-vault-without-scope", mixed("home/c.md", vaults=()), **IN_VAULT),
+    holds("vaults_known", "vault-told", answer(make_chunk(vault="work"), case=AT_WORK), **IN_BOTH),
+    holds("vaults_known", "path-in-one-vault", answer(make_chunk(), case=AT_WORK), **IN_VAULT),
+    holds("notes_exist", "notes-in-some-vault", answer(*THREE), **IN_VAULT),
+    holds("notes_exist", "notes-in-that-vault", answer(make_chunk(vault="work")), **IN_VAULT),
+    holds("headings_exist", "headings-of-the-notes", judged()),
+    holds("text_in_note", "texts-of-the-notes", judged()),
+    holds("text_in_note", "no-text-told", judged(empty=(0, 1, 2)), judged("q2", empty=(0, 1, 2))),
+    holds("golden_kept_apart", "nothing-in-the-context", answer(), provenance=Provenance(in_build_context=())),
+    holds("abstained_is_empty", "abstains-and-cites-nothing", answer(abstained=True)),
+    holds("abstained_is_empty", "answers-and-cites", answer(references=(REFERENCE,))),
+    holds("notes_exist", "vault-not-known", answer(*THREE)),
+    holds("index_complete", "as-many-documents-as-notes", covered(docs_processed=3), **IN_VAULT),
+    holds("index_complete", "one-version", covered(index_version="1"), covered("q2", index_version="1")),
+    holds("no_empty_documents", "no-empty-document", covered(docs_with_0_chunks=0)),
+    holds("list_deep_enough", "list-as-deep-as-scored", answer(*THREE), **TO_DEPTH_3),
+    holds("list_deep_enough", "the-index-has-no-more", answer(*THREE[:2]), **TO_DEPTH_3),
+    holds(
         "list_deep_enough",
-        [answer(*THREE), answer(*THREE[:1], case_id="q2"), answer(*THREE[:1], case_id="q3")],
-        TO_DEPTH_3,
-        id="a-threshold-ends-most-lists",
+        "a-threshold-ends-most-lists",
+        answer(*THREE),
+        answer(*THREE[:1], case_id="q2"),
+        answer(*THREE[:1], case_id="q3"),
+        **TO_DEPTH_3,
     ),
-    pytest.param("must_be_deterministic", [answer()], repeated(10, differ=0), id="the-same-twice"),
-    pytest.param("must_be_deterministic", [answer()], repeated(50, failed=1, differ=0), id="as-many-fail-as-may"),
-    pytest.param("must_be_deterministic", [answer()], {"stopped": "it died"}, id="not-come-to"),
+    holds("must_be_deterministic", "the-same-twice", answer(), **repeated(10, differ=0)),
+    holds("must_be_deterministic", "as-many-fail-as-may", answer(), **repeated(50, failed=1, differ=0)),
+    holds("must_be_deterministic", "not-come-to", answer(), stopped="it died"),
 ]
 
 BROKEN = [
-    pytest.param("lists_ordered", [ranked(1, 3, 2)], {}, "q1 (hybrid): ranks [1, 3, 2]", id="ranks-swapped"),
-    pytest.param("lists_ordered", [ranked(1, None)], {}, "q1 (hybrid): ranks [1]", id="ranks-partly-told"),
-    pytest.param(
-        "lists_ordered", [scored(0.5, 0.4, 0.6)], {}, "q1 (hybrid): score rises from 0.4 at rank 2 to 0.6", id="rises"
-    ),
-    pytest.param(
-        "lists_ordered", [scored(float("nan"), 0.4)], {}, "q1 (hybrid): a score is not finite", id="score-nan"
-    ),
-    pytest.param(
-        "chunk_ids_unique", [answer(*THREE, THREE[1])], {}, "q1 (hybrid): rank 4 repeats passage c2", id="chunk-twice"
-    ),
-    pytest.param(
+    broken("lists_ordered", "q1 (hybrid): ranks [1, 3, 2]", ranked(1, 3, 2)),
+    broken("lists_ordered", "q1 (hybrid): ranks [1]", ranked(1, None)),
+    broken("lists_ordered", "q1 (hybrid): score rises from 0.4 at rank 2 to 0.6", scored(0.5, 0.4, 0.6)),
+    broken("lists_ordered", "q1 (hybrid): a score is not finite", scored(float("nan"), 0.4)),
+    broken("chunk_ids_unique", "q1 (hybrid): rank 4 repeats passage c2", answer(*THREE, THREE[1])),
+    broken(
         "chunks_distinct",
-        [answer(make_chunk("a"), make_chunk(""), make_chunk(""))],
-        {},
         "q1 (hybrid): rank 2 has the place and text of rank 1, a.md",
-        id="one-chunk-under-many-ids",
+        answer(make_chunk("a"), make_chunk(""), make_chunk("")),
     ),
-    pytest.param(
+    broken(
         "chunk_ids_stable",
-        [answer(make_chunk(text="old")), answer(make_chunk(text="new"), case_id="q2")],
-        {},
         "q2 (hybrid): passage c1 has other content than in an earlier answer",
-        id="other-content",
+        answer(make_chunk(text="old")),
+        answer(make_chunk(text="new"), case_id="q2"),
     ),
-    pytest.param(
+    broken(
         "scope_respected",
-        [answer(make_chunk(vault="work"), make_chunk("c2", vault="home"), case={"vaults": ("work",)})],
-        {},
         "q1 (hybrid): rank 2 is from vault home, asked of work",
-        id="out-of-scope",
+        answer(make_chunk(vault="work"), make_chunk("c2", vault="home"), case={"vaults": ("work",)}),
     ),
-    pytest.param(
+    broken(
         "scope_respected",
-        [answer(*THREE, case=AT_WORK)],
-        IN_VAULT,
         "q1 (hybrid): rank 3 is from vault home, asked of work",
-        id="vault-not-told-but-only-another-holds-the-path",
+        answer(*THREE, case=AT_WORK),
+        **IN_VAULT,
     ),
-    pytest.param(
-        "scope_respected",
-        [mixed("home/c.md")],
-        IN_VAULT,
-        "q1 (hybrid): rank 1, a.md, contains text of home/c.md",
-        id="text-of-another-vault",
-    ),
-    pytest.param(
+    broken("scope_respected", "q1 (hybrid): rank 1, a.md, contains text of home/c.md", mixed("home/c.md"), **IN_VAULT),
+    broken(
         "vaults_known",
-        [answer(THREE[1], THREE[0], case=AT_WORK)],
-        IN_BOTH,
         "q1 (hybrid): rank 2, a.md, may be from home or work",
-        id="path-in-both-vaults",
+        answer(THREE[1], THREE[0], case=AT_WORK),
+        **IN_BOTH,
     ),
-    pytest.param(
+    broken("notes_exist", "q1 (hybrid): x.md is not in the vault", answer(make_chunk(rel_path="x.md")), **IN_VAULT),
+    broken(
         "notes_exist",
-        [answer(make_chunk(rel_path="x.md"))],
-        IN_VAULT,
-        "q1 (hybrid): x.md is not in the vault",
-        id="no-note",
-    ),
-    pytest.param(
-        "notes_exist",
-        [answer(THREE[0], make_chunk("k2", rel_path=""))],
-        IN_VAULT,
         "q1 (hybrid): rank 2 has no path of a note",
-        id="no-path",
+        answer(THREE[0], make_chunk("k2", rel_path="")),
+        **IN_VAULT,
     ),
-    pytest.param(
-        "notes_exist",
-        [answer(make_chunk(vault="home"))],
-        IN_VAULT,
-        "q1 (hybrid): a.md is not in vault home",
-        id="other-vault",
-    ),
-    pytest.param(
+    broken("notes_exist", "q1 (hybrid): a.md is not in vault home", answer(make_chunk(vault="home")), **IN_VAULT),
+    broken(
         "golden_kept_apart",
-        [answer(*THREE)],
-        {"provenance": Provenance(in_build_context=("golden/eval_set.jsonl",))},
         "golden/eval_set.jsonl lies in the build context of the API: name it in .dockerignore",
-        id="golden-set-in-the-context",
+        answer(*THREE),
+        provenance=Provenance(in_build_context=("golden/eval_set.jsonl",)),
     ),
-    pytest.param(
+    broken(
         "golden_kept_apart",
-        [answer(*THREE)],
-        {"provenance": Provenance(in_vaults=("golden/eval_set.jsonl",))},
         "golden/eval_set.jsonl lies in a vault, and the API gets the whole vault: keep it elsewhere",
-        id="golden-set-in-a-vault",
+        answer(*THREE),
+        provenance=Provenance(in_vaults=("golden/eval_set.jsonl",)),
     ),
-    pytest.param(
-        "headings_exist",
-        [judged(strange_headings=(1, 2))],
-        {},
-        "q1 (hybrid): rank 2, b.md has no heading '# A'",
-        id="heading-of-no-note",
-    ),
-    pytest.param(
+    broken("headings_exist", "q1 (hybrid): rank 2, b.md has no heading '# A'", judged(strange_headings=(1, 2))),
+    broken("text_in_note", "q1 (hybrid): the text at rank 1 is not in a.md", judged(strange_texts=(0, 2))),
+    broken(
         "text_in_note",
-        [judged(strange_texts=(0, 2))],
-        {},
-        "q1 (hybrid): the text at rank 1 is not in a.md",
-        id="text-of-no-note",
-    ),
-    pytest.param(
-        "text_in_note",
-        [judged()],
-        {"probes": Probing(answers=(replace(make_probe("private", *THREE), strange_texts=(1,)),))},
         "'Question q1?' (hybrid): the text at rank 2 is not in b.md",
-        id="text-of-no-note-for-a-probe",
+        judged(),
+        probes=Probing(answers=(replace(make_probe("private", *THREE), strange_texts=(1,)),)),
     ),
-    pytest.param(
+    broken("text_in_note", "q1 (hybrid): 2 of 3 passages without text, first rank 2, b.md", judged(empty=(1, 2))),
+    broken(
         "text_in_note",
-        [judged(empty=(1, 2))],
-        {},
-        "q1 (hybrid): 2 of 3 passages without text, first rank 2, b.md",
-        id="text-missing",
-    ),
-    pytest.param(
-        "text_in_note",
-        [judged(empty=(0, 1, 2)), judged("q2")],
-        {},
         "q1 (hybrid): 3 of 3 passages without text, first rank 1, a.md",
-        id="all-text-of-one-answer-missing",
+        judged(empty=(0, 1, 2)),
+        judged("q2"),
     ),
-    pytest.param(
+    broken(
         "abstained_is_empty",
-        [answer(abstained=True, references=(REFERENCE,))],
-        {},
         "q1 (hybrid): abstains, but cites 1 place(s)",
-        id="abstains-and-cites",
+        answer(abstained=True, references=(REFERENCE,)),
     ),
-    pytest.param(
+    broken(
         "index_complete",
-        [covered(docs_processed=2)],
-        IN_VAULT,
         "the index has 2 of the vault's 3 notes with text; if it was still growing, raise api.ready.settle",
-        id="index-smaller",
+        covered(docs_processed=2),
+        **IN_VAULT,
     ),
-    pytest.param(
-        "index_complete",
-        [covered(index_version="2"), covered("q2", index_version="1")],
-        {},
-        "index versions 1, 2 in one run",
-        id="index-changed",
+    broken(
+        "index_complete", "index versions 1, 2 in one run", covered(index_version="2"), covered("q2", index_version="1")
     ),
-    pytest.param(
-        "no_empty_documents",
-        [covered(docs_with_0_chunks=2)],
-        {},
-        "2 indexed document(s) without passages",
-        id="empty-documents",
-    ),
-    pytest.param(
+    broken("no_empty_documents", "2 indexed document(s) without passages", covered(docs_with_0_chunks=2)),
+    broken(
         "list_deep_enough",
-        [answer(*THREE[:2]), answer(*THREE[1:], case_id="q2"), answer(THREE[0], case_id="q3")],
-        TO_DEPTH_3,
         "hybrid: 2 of 3 lists end at rank 2, and none goes on; scored to depth 3",
-        id="cut-at-one-rank",
+        answer(*THREE[:2]),
+        answer(*THREE[1:], case_id="q2"),
+        answer(THREE[0], case_id="q3"),
+        **TO_DEPTH_3,
     ),
-    pytest.param(
+    broken(
         "must_be_deterministic",
-        [answer()],
-        repeated(50, failed=1, differ=2, overlap=0.75, flips={"hit_at_1": 2, "hit_at_5": 0}, questions=["q1 (hybrid)"]),
         "asked twice, 2 of 49 questions returned other passages or another order (rank-biased overlap 0.75, "
         "2 flip hit_at_1): q1 (hybrid)",
-        id="another-ranking",
+        answer(),
+        **repeated(
+            50, failed=1, differ=2, overlap=0.75, flips={"hit_at_1": 2, "hit_at_5": 0}, questions=["q1 (hybrid)"]
+        ),
     ),
 ]
 

@@ -43,59 +43,26 @@ PEOPLE = {name: {"headers": {"X-User": name}, "sees": ["work"]} for name in ("an
 THREE: dict[str, Any] = {"config": {"ask": {"principals": PEOPLE}}}
 
 
+DIARY: dict[str, Any] = {**MARKED, "private": ("home/diary.md",)}
+LOST, BACK = make_probe("private", failed=True, case_id=""), make_probe("private", make_chunk(), case_id="")
+OF_ANNA, OF_BERT = make_probe("principal", principal="anna"), make_probe("principal", make_chunk(), principal="bert")
+NO_ANSWER = "of {} questions got no answer: no answer within 60 s"
+
+
 @each_row(
     ("name", "answers", "run", "level", "why"),
     [
-        pytest.param(
-            "private_withheld",
-            (
-                *[make_probe("private", failed=True, case_id="")] * 2,
-                make_probe("private", make_chunk(), case_id=""),
-            ),
-            {**MARKED, "private": ("home/diary.md",)},
-            "error",
-            "2 of 3 questions got no answer: no answer within 60 s",
-            id="more-than-half-of-the-private-notes",
-        ),
-        pytest.param(
-            "private_withheld",
-            (make_probe("private", failed=True, case_id=""), make_probe("private", make_chunk(), case_id="")),
-            {**MARKED, "private": ("home/diary.md",)},
-            "warn",
-            "1 of 2 questions got no answer: no answer within 60 s",
-            id="half-of-the-private-notes",
-        ),
-        pytest.param(
-            "private_withheld",
-            (),
-            MARKED,
-            "error",
-            "no note of the vaults is marked as private or deleted",
-            id="nothing-is-marked",
-        ),
-        pytest.param(
-            "private_withheld",
-            (),
-            {**MARKED, "private": ("home/diary.md",)},
-            "error",
-            "no private note was asked for",
-            id="none-asked-for",
-        ),
-        pytest.param(
+        ("private_withheld", (LOST, LOST, BACK), DIARY, "error", f"2 {NO_ANSWER.format(3)}"),
+        ("private_withheld", (LOST, BACK), DIARY, "warn", f"1 {NO_ANSWER.format(2)}"),
+        ("private_withheld", (), MARKED, "error", "no note of the vaults is marked as private or deleted"),
+        ("private_withheld", (), DIARY, "error", "no private note was asked for"),
+        ("principals_isolated", (OF_ANNA,), ANNA, "error", "anna got no passage for 1 question"),
+        (
             "principals_isolated",
-            (make_probe("principal", principal="anna"),),
-            ANNA,
-            "error",
-            "anna got no passage for 1 question",
-            id="a-principal-that-gets-nothing",
-        ),
-        pytest.param(
-            "principals_isolated",
-            (make_probe("principal", principal="anna"), make_probe("principal", make_chunk(), principal="bert")),
+            (OF_ANNA, OF_BERT),
             THREE,
             "error",
             "anna got no passage for 1 question; carl got no passage for 0 questions",
-            id="two-of-three-principals",
         ),
     ],
 )

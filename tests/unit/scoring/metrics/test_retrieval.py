@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 import pytrec_eval
 from hypothesis import given, strategies as st
@@ -255,25 +253,20 @@ def in_folders(*rel_paths: str, vault: str | None = None) -> tuple[Support, ...]
     return tuple(make_support(path, vault=vault) for path in rel_paths)
 
 
+WORK, BOTH = ("work",), ("work", "personal")
+
+
 @each_row(
     ("supports", "vaults", "selected", "expected"),
     [
-        pytest.param(in_folders("docs/a.md"), ("work",), ("work/docs",), 0, id="in the folder"),
-        pytest.param(in_folders("docs/a.md"), ("work",), ("personal/docs",), 1, id="same folder of another vault"),
-        pytest.param(in_folders("docs/a.md"), ("work", "personal"), ("personal/docs",), 0, id="one of several vaults"),
-        pytest.param(
-            in_folders("docs/a.md", vault="work"),
-            ("work", "personal"),
-            ("personal/docs",),
-            1,
-            id="a support's own vault",
-        ),
-        pytest.param(
-            in_folders("x/a.md", "docs/b.md"), ("work",), ("work/docs",), 0, id="one of two supports is enough"
-        ),
-        pytest.param(in_folders("x/a.md", "y/b.md"), ("work",), ("work/docs",), 1, id="every support is left out"),
-        pytest.param(in_folders("docs/a.md"), ("work",), (), 0, id="nothing selected is no limit"),
-        pytest.param(in_folders("docs/a.md"), ("work",), None, None, id="the API does not tell"),
+        pytest.param(in_folders("docs/a.md"), WORK, ("work/docs",), 0, id="in the folder"),
+        pytest.param(in_folders("docs/a.md"), WORK, ("personal/docs",), 1, id="same folder of another vault"),
+        pytest.param(in_folders("docs/a.md"), BOTH, ("personal/docs",), 0, id="one of several vaults"),
+        pytest.param(in_folders("docs/a.md", vault="work"), BOTH, ("personal/docs",), 1, id="a support's own vault"),
+        pytest.param(in_folders("x/a.md", "docs/b.md"), WORK, ("work/docs",), 0, id="one of two supports is enough"),
+        pytest.param(in_folders("x/a.md", "y/b.md"), WORK, ("work/docs",), 1, id="every support is left out"),
+        pytest.param(in_folders("docs/a.md"), WORK, (), 0, id="nothing selected is no limit"),
+        pytest.param(in_folders("docs/a.md"), WORK, None, None, id="the API does not tell"),
     ],
 )
 def test_scope_miss(
@@ -285,18 +278,11 @@ def test_scope_miss(
     assert retrieval.scope_miss(item) == expected
 
 
-@each_row(
-    ("case", "fields"),
-    [
-        pytest.param(
-            make_case(answerable=False), {"response": make_response(selected_folders=("x/y",))}, id="unanswerable"
-        ),
-        pytest.param(make_case(), {"failure": make_failure()}, id="failed call"),
-    ],
-)
-def test_scope_miss_does_not_apply(case: Any, fields: dict[str, Any]) -> None:
+def test_scope_miss_does_not_apply() -> None:
     """Without a gold support or an answer there is nothing to miss."""
-    assert retrieval.scope_miss(make_labelled(case, make_result(**fields))) is None
+    chosen = make_result(response=make_response(selected_folders=("x/y",)))
+    assert retrieval.scope_miss(make_labelled(make_case(answerable=False), chosen)) is None
+    assert retrieval.scope_miss(FAILED) is None
 
 
 @each_row(
