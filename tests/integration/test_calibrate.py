@@ -58,19 +58,6 @@ def test_the_noise_is_promoted_and_told_by_checks(project: Project) -> None:
     assert warnings["noise"].endswith("; this does not excuse them")
 
 
-def test_a_later_promotion_keeps_the_noise(project: Project) -> None:
-    """A run that asked once replaces the values of the baseline, and not what is known of the API's noise."""
-    calibrated = project.command("calibrate", "--runs", "2")
-    command = next(line for line in calibrated.out.splitlines() if "raggate promote" in line).partition("raggate ")[2]
-    assert project.command(*command.split()).code == 0
-    before = json.loads((project.root / "baselines" / "small.json").read_text())["fingerprint"]["noise"]
-    assert project.command("check").code == 0
-    assert project.command("promote", str(project.last_run())).code == 0
-    stored = json.loads((project.root / "baselines" / "small.json").read_text())
-    assert stored["fingerprint"]["noise"] == before
-    assert "repeat" not in stored["fingerprint"]
-
-
 def test_each_run_on_an_api_of_its_own(project: Project) -> None:
     """With --boot-each every run is the first of a fresh API, which here answers the first time alike each time."""
     done = project.command("calibrate", "--runs", "2", "--boot-each", FAKE_BEHAVIOUR="noisy")

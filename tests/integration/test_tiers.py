@@ -93,17 +93,13 @@ def test_other_labels_are_those_of_the_same_part(tiers: Project) -> None:
 
 
 def test_the_first_question_of_the_part_is_probed(tiers: Project) -> None:
-    """`probe` asks a question that the suite asks, and names the key that chooses none."""
+    """`probe` asks a question that the suite asks."""
     ours = next(case for case in tiers.cases() if case["tags"] == ["personal"])
     others = [case for case in tiers.cases() if case["tags"] != ["personal"]]
     tiers.write_cases([*others, ours])
     done = tiers.command("probe", "-c", "raggate.smoke.yml")
     assert done.code == 0, done.err
     assert ours["question"] in done.out
-    tiers.write_cases(others)
-    done = tiers.command("probe", "-c", "raggate.smoke.yml")
-    assert done.code == 2
-    assert "raggate.smoke.yml:1: questions[0]: no question of golden.jsonl has the tag 'personal'" in done.err
 
 
 def test_the_base_chooses_the_questions(tiers: Project) -> None:

@@ -52,8 +52,6 @@ def weighted_kappa(first: Sequence[float], second: Sequence[float]) -> float | N
     None for no units, and when both gave the same single grade everywhere.
     """
     n = len(first)
-    if n != len(second):
-        raise ValueError(f"{n} values against {len(second)}")
     squares = fsum(value * value for value in (*first, *second))
     by_chance = n * squares - 2 * fsum(first) * fsum(second)
     # two annotators with one and the same grade leave nothing but what rounding does to sums
@@ -69,13 +67,10 @@ def weighted_kappa_interval(
 
     Resamples in which nothing varies are left out.
     """
-    if len(first) != len(second):
-        raise ValueError(f"{len(first)} values against {len(second)}")
-    if not first:
+    pairs = [*zip(first, second, strict=True)]
+    if not pairs:
         return None
-    return bootstrap(
-        len(first), lambda drawn: weighted_kappa([first[i] for i in drawn], [second[i] for i in drawn]), sampling
-    )
+    return bootstrap(len(pairs), lambda drawn: weighted_kappa(*zip(*(pairs[i] for i in drawn), strict=True)), sampling)
 
 
 def percent_agreement(units: Sequence[Unit]) -> float | None:

@@ -9,10 +9,10 @@ from itertools import chain
 from math import fsum
 from operator import attrgetter
 from sys import intern
-from typing import Any, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
-from msgspec import Struct
+from msgspec import Struct, ValidationError, convert
 
 from raggate.base.headings import contains_snippet, covers, elements, fold, in_scope, inside_folder
 from raggate.base.unicode import words
@@ -681,16 +681,9 @@ def _fields_of(item: LabelledResult, response: Response) -> Iterator[tuple[str, 
         yield name, bool(of_answer(response))
 
 
-def _counts_in(stored: Any) -> dict[str, dict[str, tuple[int, int]]]:
-    """Read counts that may come from a file."""
-    if not isinstance(stored, dict):
+def _counts_in(stored: object) -> dict[str, dict[str, tuple[int, int]]]:
+    """Read counts that may come from a file; none where they are no counts."""
+    try:
+        return convert(stored, dict[str, dict[str, tuple[int, int]]])
+    except ValidationError:
         return {}
-    return {
-        mode: {
-            name: (entry[0], entry[1])
-            for name, entry in fields.items()
-            if isinstance(entry, list) and len(entry) == 2 and all(type(number) is int for number in entry)
-        }
-        for mode, fields in stored.items()
-        if isinstance(fields, dict)
-    }

@@ -32,8 +32,6 @@ def unconditional(n: int, lost: int, gained: int) -> float:
     the Clopper-Pearson interval at 1 - gamma for psi, the share of questions that move, from those that moved.
     """
     moved = lost + gained
-    if min(lost, gained) < 0 or moved > n:
-        raise ValueError(f"{lost} lost and {gained} gained are no counts of {n} questions")
     if lost <= gained:
         return 1.0
     low, high = _likely_angles(n, moved)

@@ -35,13 +35,6 @@ def test_nothing_moved(n: int) -> None:
     assert tango(n, 0, 0) == pytest.approx((-end, end))
 
 
-@each_row(("n", "lost", "gained"), [(0, 0, 0), (3, 2, 2), (3, -1, 1)])
-def test_impossible_counts(n: int, lost: int, gained: int) -> None:
-    """Counts that cannot be are refused."""
-    with pytest.raises(ValueError, match="are no counts of"):
-        tango(n, lost, gained)
-
-
 def test_no_mean_falls_further_than_its_scale() -> None:
     """Of a few questions t reaches beyond what any mean can fall by; the interval ends there, or at what was seen."""
     wide = mean_interval([-1.0, -0.5, 0.0], 5.0)

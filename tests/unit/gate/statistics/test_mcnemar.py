@@ -76,10 +76,3 @@ def test_two_tops(n: int, lost: int, gained: int) -> None:
 def test_fewest_losses_ends_below_gamma() -> None:
     """A level that no p-value can be below has no number of losses, and the answer does not take n tests."""
     assert fewest_losses(10_000, GAMMA / 2) is None
-
-
-@each_row(("n", "lost", "gained"), [(0, 1, 0), (3, 2, 2), (3, -1, 0), (3, 0, -1)])
-def test_impossible_counts(n: int, lost: int, gained: int) -> None:
-    """Counts that cannot be are refused."""
-    with pytest.raises(ValueError, match="are no counts of"):
-        unconditional(n, lost, gained)
