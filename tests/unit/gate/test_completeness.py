@@ -129,10 +129,6 @@ NOW = make_scorecard(make_case_score(), fingerprint=FINGERPRINT)
             "the baseline has cut-offs that score.k no longer has: 5, 10",
         ),
         (
-            {"fingerprint": {**FINGERPRINT, "retrieval_only": False}},
-            "whether answers are generated (ask.retrieval_only) changed: False in the baseline, True now",
-        ),
-        (
             {"fingerprint": {**FINGERPRINT, "metrics_version": 0}},
             "the definitions of the metrics changed: 0 in the baseline, 1 now",
         ),

@@ -124,11 +124,16 @@ def test_what_can_be_seen() -> None:
     assert composite_test([1] * 400, [1] * 400).visible_drop < still.visible_drop / 3
 
 
+def of_two_modes(ranks: Ranks) -> Comparison:
+    """Compare forty hits in each of two modes, one of which is as it was."""
+    lexical = make_ranked_run(*[1] * 40, mode="lexical").results
+    old, new = (make_run(*lexical, *make_ranked_run(*side).results) for side in ([1] * 40, ranks))
+    return compare(new, score(new, (5, 10)), make_baseline(score(old, (5, 10))))
+
+
 def test_modes_are_adjusted_together() -> None:
     """One mode of two that lost takes twice the evidence."""
-    lexical = make_ranked_run(*[1] * 40, mode="lexical").results
-    old, new = (make_run(*lexical, *make_ranked_run(*ranks).results) for ranks in ([1] * 40, [None] * 3 + [1] * 37))
-    comparison = compare(new, score(new, (5, 10)), make_baseline(score(old, (5, 10))))
+    comparison = of_two_modes([None] * 3 + [1] * 37)
     tests = composite_tests(comparison, dict.fromkeys(("lexical", "hybrid"), METRICS["hybrid"]))
     assert [(test.mode, test.p, test.adjusted) for test in tests] == [
         ("lexical", 1.0, 1.0),
@@ -138,9 +143,7 @@ def test_modes_are_adjusted_together() -> None:
 
 def test_metrics_alone_are_adjusted_for_all_of_them() -> None:
     """A test of one metric by itself pays for every metric of every mode that is tested so."""
-    lexical = make_ranked_run(*[1] * 40, mode="lexical").results
-    old, new = (make_run(*lexical, *make_ranked_run(*ranks).results) for ranks in ([1] * 40, [6] * 3 + [1] * 37))
-    comparison = compare(new, score(new, (5, 10)), make_baseline(score(old, (5, 10))))
+    comparison = of_two_modes([6] * 3 + [1] * 37)
     metrics = ("hit_at_5", "hit_at_10")
     chances = metric_chances(comparison, dict.fromkeys(("lexical", "hybrid"), metrics))
     assert chances.pop(("hybrid", "hit_at_5")) == pytest.approx(4 * 0.0498, abs=4e-4)
@@ -183,15 +186,10 @@ def with_refusals(abstained: int, ranks: Ranks) -> Run:
     return make_run(*make_ranked_run(*ranks).results, *refusals)
 
 
-def parts_of(old: Run, new: Run) -> CompositeTest:
-    comparison = compare(new, score(new, (1, 5, 10)), make_baseline(score(old, (1, 5, 10))))
-    (test,) = composite_tests(comparison, METRICS)
-    return test
-
-
 def test_what_carried_it() -> None:
     """By part it is counted how many of the questions that got worse did so in it, refusals among them."""
-    test = parts_of(with_refusals(5, [1] * 20), with_refusals(2, [1] * 18 + [2, None]))
+    old, new = with_refusals(5, [1] * 20), with_refusals(2, [1] * 18 + [2, None])
+    (test,) = composite_tests(compare(new, score(new, (5, 10)), make_baseline(score(old, (5, 10)))), METRICS)
     assert test.parts == {"hit_at_5": 1, "mrr_at_10": 2, "ndcg_at_10": 2, "abstention_accuracy": 3}
     assert test.moves == (
         "5 of 25 questions worse (abstention_accuracy in 3, mrr_at_10 in 2, ndcg_at_10 in 2, hit_at_5 in 1), 0 better"

@@ -167,16 +167,13 @@ class TestDisplacedBy:
             ([OTHERS[5], *OTHERS[:5]], "other6.md › A"),
             ([OTHERS[0], OTHERS[2], OTHERS[1], OTHERS[3]], "other3.md › A"),
             ([OTHERS[1], OTHERS[0], OTHERS[2], OTHERS[3]], "other3.md › A"),
+            # another piece of a note that stood above is not known to have risen
+            ([OTHERS[0], make_chunk("piece", rel_path="other1.md"), OTHERS[1]], None),
         ],
     )
-    def test_only_what_rose(self, now: list[Chunk], risen: str) -> None:
+    def test_only_what_rose(self, now: list[Chunk], risen: str | None) -> None:
         """A chunk that stood above the passage before displaced nothing, also where it stands at its rank now."""
         assert broke(answered(None, *now), answered(None, *at(3))).displaced_by == risen
-
-    def test_another_piece_of_a_note_that_stood_above(self) -> None:
-        """A chunk that the baseline did not list is not known to have risen where its note stood above."""
-        piece = make_chunk("piece", rel_path="other1.md")
-        assert broke(answered(None, OTHERS[0], piece, OTHERS[1]), answered(None, *at(3))).displaced_by is None
 
 
 @each_row(
@@ -232,18 +229,14 @@ ABSTAINED = make_response(GOLD, abstained=True, abstain_reason="low_confidence")
 
 
 def test_refused_though_found() -> None:
-    """An answerable question whose passage is found but that is refused now broke, by the API's own reason."""
+    """A question whose passage is found but that is refused now broke; one that is answered again is fixed."""
     found = broke(answered(None, response=ABSTAINED))
     assert (found.metric, found.before, found.after) == ("false_abstention_rate", 1, 1)
     assert (found.why, found.displaced_by) == ("the API abstained (low_confidence), with the passage at rank 1", None)
-
-
-def test_answered_again() -> None:
-    """A question that was refused and is answered now is fixed, and one that stays refused does not flip."""
     refused = answered(None, response=ABSTAINED)
-    found = flip(refused, answered(None, GOLD))
-    assert found is not None
-    assert (found.kind, found.metric, found.why) == ("fixed", "false_abstention_rate", "")
+    fixed = flip(refused, answered(None, GOLD))
+    assert fixed is not None
+    assert (fixed.kind, fixed.metric, fixed.why) == ("fixed", "false_abstention_rate", "")
     assert flip(refused, refused) is None
 
 

@@ -292,29 +292,14 @@ def promoted(step: int, gate: dict[str, Any], present: Baseline | None) -> Basel
 ONLY = {f"{name}_at_{k}": False for name in ("hit", "mrr", "ndcg", "recall_all") for k in (1, 3, 10)}
 
 
-@each_row(
-    ("ratchet", "outcomes", "first"),
-    [
-        pytest.param("warn", ["pass"] * 10, 3, id="warned-from-the-third"),
-        pytest.param("fail", ["pass"] * 2 + ["regression"] * 8, 3, id="red-from-the-third"),
-        pytest.param("off", ["pass"] * 10, None, id="unseen-without"),
-    ],
-)
-def test_ten_small_steps(ratchet: str, outcomes: list[str], first: int | None) -> None:
-    """Of ten changes, each 0.02 worse than the last and each promoted, the third is caught; none without a ratchet."""
-    gate = {"ratchet": ratchet, "metrics": {**ONLY, "hit_at_5": 0.05}}
-    present = promoted(0, gate, None)
-    reviews = []
+def test_ten_small_steps() -> None:
+    """Of ten changes, each 0.02 worse than the last and each promoted, the third and all later ones are caught."""
+    gate = {"ratchet": "fail", "metrics": {**ONLY, "hit_at_5": 0.05}}
+    present, outcomes = promoted(0, gate, None), []
     for step in range(1, 11):
-        reviews.append(checked(step, gate, present))
+        outcomes.append(checked(step, gate, present).verdict.outcome)
         present = promoted(step, gate, present)
-    assert [review.verdict.outcome for review in reviews] == outcomes
-    told = [
-        step
-        for step, review in enumerate(reviews, 1)
-        if any(item.code == "creep" for item in (*review.verdict.reasons, *review.verdict.warnings))
-    ]
-    assert told == ([] if first is None else list(range(first, 11)))
+    assert outcomes == ["pass"] * 2 + ["regression"] * 8
     kept = present.accepted["hybrid"]["hit_at_5"]
     assert (kept.best, kept.since, kept.lowered) == (1.0, "2026-01-01", None)
     assert kept.drops == pytest.approx(0.2)

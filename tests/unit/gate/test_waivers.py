@@ -62,20 +62,6 @@ def codes(verdict: Verdict) -> tuple[str, list[str], list[str]]:
     )
 
 
-@each_row(
-    ("expires", "state", "left"),
-    [
-        ("2026-06-11", "active", 1),
-        ("2026-06-10", "active", 0),
-        ("2026-06-09", "expired", -1),
-    ],
-)
-def test_state(expires: str, state: str, left: int) -> None:
-    """A waiver holds until and including its last day."""
-    (one,) = standing(waiver(expires))
-    assert (one.state, one.days_left) == (state, left)
-
-
 def slice_row(now: float = 0.7) -> Delta:
     return make_delta(0.8, now, slice="difficulty=hard")
 
@@ -233,11 +219,3 @@ def test_names(given: Waiver, message: str) -> None:
     with pytest.raises(UsageError) as caught:
         check_names(config_of(given), "raggate.yml")
     assert caught.value.message == message
-
-
-def test_the_first_sentence_tells_what_is_waived() -> None:
-    """A pass by waivers never says that nothing is worse: it counts the metrics that are waived."""
-    other = make_delta(0.8, 0.6, metric="mrr_at_10")
-    verdict = decided(make_comparison(WORSE, other), waiver(), waiver(metric="mrr_at_10"))
-    assert codes(verdict) == ("pass", [], ["waived"] * 2)
-    assert verdict.headline == "No regression, but 2 gated metrics are worse than allowed, waived."
