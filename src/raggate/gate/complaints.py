@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import filterfalse
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -11,7 +10,7 @@ from msgspec.structs import replace
 from raggate.config.gate_settings import Gate
 from raggate.gate import policies, ratchet, waivers, wording
 from raggate.gate.flips import lacking
-from raggate.gate.judge_advice import is_judged
+from raggate.gate.judge_advice import JUDGED
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import OVERALL, Key, by_question
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
@@ -87,7 +86,7 @@ def fell(complaints: Sequence[Complaint]) -> dict[Key, tuple[str, ...]]:
     for test in (item.test for item in complaints if item.red and item.test is not None):
         for case, names in sorted(test.fell.items()):
             metrics.setdefault((test.mode, case), {}).update(dict.fromkeys(names))
-    return {key: tuple(filterfalse(is_judged, names)) or tuple(names) for key, names in metrics.items()}
+    return {key: tuple(name for name in names if name not in JUDGED) or tuple(names) for key, names in metrics.items()}
 
 
 def missed(complaints: Sequence[Complaint]) -> dict[Key, str]:
@@ -102,7 +101,9 @@ def used(
     """Return how each waiver stands after all; if nothing was compared, none counts as unused."""
     if comparison.baseline is None or comparison.incomparable:
         return tuple(waived)
-    return waivers.mark_unused(waived, {item.waiver for item in complaints if item.waiver})
+    known = {item.waiver for item in complaints}
+    idle = (waiver.state == "active" and waiver not in known for waiver in waived)
+    return tuple(replace(waiver, state="unused") if left else waiver for waiver, left in zip(waived, idle, strict=True))
 
 
 def _complain(reason: Reason, waiver: WaiverStatus | None, row: GatedMetric | None = None) -> Complaint:

@@ -141,7 +141,7 @@ def less_told(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 def other_vault(comparison: Comparison) -> Reason:
     """Return which notes are not those of the baseline; there are such."""
     changes = [str(change) for change in comparison.vault_changes]
-    differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
+    differ = f"{counted(len(changes), 'note differs', 'notes differ')}: {wording.some(changes)}"
     return Reason("vault-changed", f"the notes changed since the baseline: {differ}")
 
 

@@ -12,7 +12,7 @@ from raggate.gate import compare, completeness, flips, promote, recheck, verdict
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.flips import absent
 from raggate.gate.invariants import invariants, list_drift
-from raggate.gate.judge_advice import is_judged
+from raggate.gate.judge_advice import ungraded
 from raggate.gate.reach import modes_without_past
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
@@ -111,7 +111,7 @@ def _of_these(baseline: Baseline, selection: Selection, scorecard: Scorecard) ->
     """Return a baseline as if it had asked these questions alone, without grades, which a partial run has not."""
     asked, modes = frozenset(selection.asked), scorecard.slices.keys()
     cases = tuple(
-        replace(case, values={name: value for name, value in case.values.items() if not is_judged(name)})
+        replace(case, values=ungraded(case.values))
         for case in baseline.scorecard.cases
         if case.case_id in asked and case.mode in modes
     )

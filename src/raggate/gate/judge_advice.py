@@ -163,11 +163,6 @@ def ungraded(values: Mapping[str, V]) -> dict[str, V]:
     return {name: value for name, value in values.items() if name not in JUDGED}
 
 
-def is_judged(metric: str) -> bool:
-    """Return whether a metric is of grades that judges give."""
-    return metric in JUDGED
-
-
 def by_these_judges(scorecard: Scorecard, baseline: Baseline | None) -> Baseline | None:
     """Return a baseline, without its judged metrics where those of the run are by other judges or prompts."""
     if baseline is None or not other_judges(scorecard, baseline):

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
 
 from msgspec.structs import replace
 
-from raggate.base.numbers import points
+from raggate.base.numbers import chance, points
 from raggate.config.gate_settings import DEFAULT_TOLERANCE, POINTS_TOLERANCE, Gate, Rule
 from raggate.config.judge_settings import IN_POINTS
 from raggate.gate import completeness, judge_advice, wording
@@ -199,13 +199,11 @@ def _size(row: GatedMetric, comparison: Comparison) -> int:
 
 def unproven_reason(row: GatedMetric, gate: Gate, tests: Sequence[CompositeTest]) -> Reason:
     """Return that a metric is worse than allowed, and why that is no more than a warning."""
-    delta = row.delta
     if row.unproven == "few cases":
-        message = wording.few_cases(row, gate.min_cases)
-    else:
-        p = next(test.adjusted for test in tests if test.mode == delta.mode)
-        message = wording.without_evidence(row, p)
-    return Reason.of_row(row.unproven.replace(" ", "-"), message, delta)
+        return Reason.of_row("few-cases", wording.few_cases(row, gate.min_cases), row.delta)
+    p = next(test.adjusted for test in tests if test.mode == row.delta.mode)
+    odds = f"{wording.odds(p)} ({chance(p)} for all questions together)"
+    return Reason.of_row("no-evidence", f"{wording.change(row)}, which may be chance: {odds}", row.delta)
 
 
 def red(test: CompositeTest, gate: Gate) -> bool:

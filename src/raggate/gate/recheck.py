@@ -25,7 +25,7 @@ from raggate.config.gate_settings import Gate
 from raggate.gate import noise, wording
 from raggate.gate.evidence import compared_pairs
 from raggate.gate.flips import lacking
-from raggate.gate.judge_advice import is_judged, ungraded
+from raggate.gate.judge_advice import JUDGED, ungraded
 from raggate.gate.statistics.distributions import binomial_tail
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
@@ -62,7 +62,7 @@ def graded(verdict: Verdict) -> frozenset[Key]:
 
     Nobody grades what is asked again, so neither the base build nor a second answer says anything of these.
     """
-    by_grades = {key for key, metrics in verdict.fell.items() if all(map(is_judged, metrics))}
+    by_grades = {key for key, metrics in verdict.fell.items() if JUDGED.keys() >= {*metrics}}
     return frozenset(by_grades - verdict.missed.keys())
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from msgspec.structs import replace
-
 from raggate.base.dates import days_until
 from raggate.base.errors import UsageError
 from raggate.base.quote import quoted
@@ -72,15 +70,6 @@ def _how(old: CaseScore | None, new: CaseScore, comparison: Comparison, gate: Ga
         worse = worse or (was is not None and improvement(mean.direction, was, now) < -EPSILON)
         beyond = beyond or (limit is not None and improvement(mean.direction, limit, now) < -EPSILON)
     return "got worse" if worse else "is beyond its floor or ceiling" if beyond else ""
-
-
-def mark_unused(waived: Sequence[WaiverStatus], used: Iterable[WaiverStatus]) -> tuple[WaiverStatus, ...]:
-    """Mark the waivers that hold but had nothing to excuse as unused."""
-    known = set(used)
-    return tuple(
-        replace(waiver, state="unused") if waiver.state == "active" and waiver not in known else waiver
-        for waiver in waived
-    )
 
 
 def check_names(settings: Config, metrics: Iterable[str], name: str) -> None:

@@ -74,11 +74,6 @@ def few_cases(row: GatedMetric, least: int) -> str:
     return f"{name(delta)} got worse{fell}{named}, too few questions to be red (gate.min_cases is {least})"
 
 
-def without_evidence(row: GatedMetric, p: float) -> str:
-    """Return that a metric is worse than allowed, and how likely chance is why."""
-    return f"{change(row)}, which may be chance: {odds(p)} ({chance(p)} for all questions together)"
-
-
 def odds(p: float) -> str:
     """Return how often a change that does no harm looks as bad as this one."""
     if p > 0.5:
@@ -224,11 +219,6 @@ def no_baseline(comparison: Comparison, *, promotable: bool, broken: bool = Fals
 def are(number: int) -> str:
     """Choose the verb for a number."""
     return "is" if number == 1 else "are"
-
-
-def differ(number: int) -> str:
-    """Return how many notes differ."""
-    return f"{counted(number, 'note')} differ{'s' if number == 1 else ''}"
 
 
 def some(names: Sequence[str]) -> str:
