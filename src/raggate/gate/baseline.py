@@ -376,29 +376,22 @@ def _list_entry(stored: _Entry) -> ListEntry:
 
 
 def _scorecard(stored: _Stored, cases: Sequence[CaseScore], directions: dict[str, Direction]) -> Scorecard:
+    slices: dict[str, dict[str, dict[str, MetricValue]]] = {mode: {} for mode in stored.aggregates}
+    for mode, name in _places(stored.aggregates):
+        values, asked = stored.aggregates[mode][name], stored.counts.get(mode, {}).get(name, 0)
+        # in the order of the registry, for reports; the file is sorted by name
+        slices[mode][name] = {
+            metric: MetricValue(value=value, n=n, unscored=max(asked - n, 0), direction=directions[metric])
+            for metric in directions
+            if metric in values
+            for value, n in [values[metric]]
+        }
     return Scorecard(
         suite=stored.suite,
         run_id=stored.run_id,
         fingerprint=stored.fingerprint,
         cases=cases,
-        slices={
-            mode: {
-                name: {
-                    metric: MetricValue(
-                        value=value,
-                        n=n,
-                        unscored=max(stored.counts.get(mode, {}).get(name, n) - n, 0),
-                        direction=directions[metric],
-                    )
-                    # in the order of the registry, for reports; the file is sorted by name
-                    for metric in directions
-                    if metric in values
-                    for value, n in [values[metric]]
-                }
-                for name, values in slices.items()
-            }
-            for mode, slices in stored.aggregates.items()
-        },
+        slices=slices,
         counts=stored.counts,
         operations=None,
     )
