@@ -165,12 +165,10 @@ class Ask(SettingsModel):
             if not any("question" in names(text) for text in texts):
                 places = "'body'" if mcp else "'path' or 'body'"
                 raise ValueError(f"expected {{question}} in {places}")
-        return self._of_mcp() if mcp else self._of_http()
-
-    def _of_http(self) -> Ask:
-        if self.index is not None and (self.index.path is None or self.index.tool is not None):
-            raise ValueError("index: expected 'path', and no 'tool', with `adapter: mapped`")
-        return self
+        needed, other = ("tool", "path") if mcp else ("path", "tool")
+        if self.index is not None and (getattr(self.index, needed) is None or getattr(self.index, other) is not None):
+            raise ValueError(f"index: expected '{needed}', and no '{other}', with `adapter: {self.adapter}`")
+        return self._of_mcp() if mcp else self
 
     def _of_mcp(self) -> Ask:
         if self.tool is None:
@@ -182,6 +180,4 @@ class Ask(SettingsModel):
             raise ValueError(f"headers: expected none that the protocol sets, found {own!r}")
         if self.fields.stream is not None:
             raise ValueError("response.stream: expected none, as a result of a tool is one value")
-        if self.index is not None and (self.index.tool is None or self.index.path is not None):
-            raise ValueError("index: expected 'tool', and no 'path', with `adapter: mcp`")
         return self

@@ -28,7 +28,7 @@ class Budget:
     def __init__(self, *, calls: int, usd: float | None = None) -> None:
         self._most_calls, self._most_usd = calls, usd
         self._calls = self._retries = self._refused = self._untold = 0
-        self._tokens = self._held_tokens = 0
+        self._tokens = 0
         self._usd = self._held_usd = 0.0
         self._priced = True
         self._under_way = 0
@@ -51,7 +51,6 @@ class Budget:
             self._priced = self._priced and request.model.price is not None
             self._retries += retry
             self._under_way += 1
-            self._held_tokens += most.tokens
             self._held_usd += most.usd
             return most
 
@@ -64,7 +63,6 @@ class Budget:
         """
         async with self._changed:
             self._under_way -= 1
-            self._held_tokens -= reserved.tokens
             self._held_usd -= reserved.usd
             if usage is not None:
                 untold = usage.untold > 0
@@ -86,9 +84,7 @@ class Budget:
         )
 
     def _exceeded(self, most: Reserved, *, held: bool = True) -> str | None:
-        tokens, usd = self._tokens + most.tokens, self._usd + most.usd
-        if held:
-            tokens, usd = tokens + self._held_tokens, usd + self._held_usd
+        usd = self._usd + most.usd + (self._held_usd if held else 0.0)
         if self._calls >= self._most_calls:
             are = "is" if self._most_calls == 1 else "are"
             return f"judges.max_calls: {counted(self._most_calls, 'call')} {are} made"
