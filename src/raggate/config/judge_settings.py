@@ -53,11 +53,6 @@ _IMMUTABLE = re.compile(rf"(?<![0-9]){_DAY}(?![0-9])|(?:sha256:|@)[0-9a-f]{{12,6
 _BUILD = re.compile(r"(?=.*[0-9])[A-Za-z0-9][A-Za-z0-9._:@+/-]{0,199}")
 
 
-Key = tuple[str, ...]
-"""Where a value stands in the configuration."""
-_CASSETTE: Key = ("judges", "cassette")
-
-
 def is_immutable(name: str) -> bool:
     """Return whether the name of a model says which version it is, for ever: whether a day or a digest stands in it."""
     return _IMMUTABLE.search(name) is not None
