@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, strategies as st
 from msgspec.structs import replace
 
 from builders import make_failure
@@ -32,7 +31,6 @@ from raggate.pipeline.request import RunFailed
 from raggate.pipeline.shards import Shard
 from stored_rows import plain_rows
 from suite_in_process import Api, FakeAdapter, asked_by, contents, make_suite
-from tries import tried
 
 FIRST = 29
 """Questions of the suite, before any is asked for invariants or a second time."""
@@ -169,26 +167,18 @@ def half(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
         return killed(suite, fake, tmp_path_factory.mktemp("half"), 15)
 
 
-@tried(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(cut=st.floats(0, 1))
-def test_wherever_the_file_is_cut_the_run_goes_on(
-    suite: Project, half: Path, whole: dict[str, str], tmp_path: Path, cut: float
+def test_a_line_that_was_cut_is_asked_again(
+    suite: Project, half: Path, whole: dict[str, str], tmp_path: Path, api: Fake
 ) -> None:
-    """A file of answers that ends at any byte is one of its whole lines: the torn one is asked again."""
-    copy = tmp_path / half.name
-    shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(half, copy)
+    """A file of answers that ends within a line is one of its whole lines."""
+    copy = Path(shutil.copytree(half, tmp_path / half.name))
     path = copy / result_rows.PLAIN
-    data = path.read_bytes()[: int(cut * path.stat().st_size)]
-    path.write_bytes(data)
-    kept = data.count(b"\n")
-    given_before = {(json.loads(line)["test_case_id"], json.loads(line)["mode"]) for line in data.split(b"\n")[:kept]}
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
-        fake = Fake(asked=dict.fromkeys(given_before, 1))
-        use(fake, patch)
-        result = check.run(asked_by(suite, out=tmp_path, resume=copy))
-    assert len({*fake.calls[: FIRST - kept]} | given_before) == FIRST
+    *kept, torn = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(kept) + torn[: len(torn) // 2])
+    before = {(row["test_case_id"], row["mode"]) for row in map(json.loads, kept)}
+    api.asked.update(dict.fromkeys(before, 1))
+    result = check.run(asked_by(suite, out=tmp_path, resume=copy))
+    assert len({*api.calls[: FIRST - len(kept)]} | before) == FIRST
     assert compared(result.directory) == whole
 
 

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from pages import Elements, data_of
 from project import Project
 from raggate.models.history import TrendPoint
-from raggate.models.verdict import Review
 from raggate.pipeline import run_directory, stored_runs
 from raggate.reports import plots
 from raggate.reports.page import report
@@ -95,35 +94,15 @@ def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
     assert points[1].values == {}
 
 
-class TestPlots:
-    """A metric over time, drawn."""
-
-    def shown(self, *values: float, questions: str = "x") -> Review:
-        """Return the regression with versions of the baseline before it."""
-        points = tuple(
-            TrendPoint(
-                kind="baseline",
-                stamp=f"2026-01-{number:02}T00:00:00Z",
-                name=f"commit{number}",
-                questions=questions,
-                values={"hybrid": {"hit_at_5": value}},
-            )
-            for number, value in enumerate(values, 1)
-        )
-        return replace(regression(), context=replace(regression().context, trend=points))
-
-    def test_each_value_has_its_place(self) -> None:
-        """The lowest value is at the bottom, the highest at the top, and this run comes last."""
-        (plot,) = report._trends(self.shown(0.9, 1.0))
-        heights = [dot.y for dot in plot.dots]
-        assert [dot.kind for dot in plot.dots] == ["baseline", "baseline", "now"]
-        assert (min(heights), max(heights)) == (heights[1], heights[2]) == (7.0, plots.HEIGHT - 7)
-        assert (plot.dots[0].x, plot.dots[-1].x) == (7.0, plots.WIDTH - 7)
-        assert (plot.low, plot.high) == (plot.newest, "100.0%")
-
-    def test_other_questions_are_marked(self) -> None:
-        """A point whose golden set is another one says so."""
-        golden = regression().run.golden.hash
-        (same,), (other,) = (report._trends(self.shown(1.0, questions=hash_)) for hash_ in (golden, "0000"))
-        assert [dot.other for dot in same.dots] == [False, False]
-        assert other.dots[0].words == "2026-01-01 00:00 · baseline commit1 · 100.0% · other questions"
+def test_each_value_has_its_place() -> None:
+    """The lowest value is at the bottom, the highest at the top, and this run comes last."""
+    points = tuple(
+        TrendPoint(kind="baseline", stamp=f"2026-01-0{number}T00:00:00Z", name="c", questions="x", values=values)
+        for number, values in ((1, {"hybrid": {"hit_at_5": 0.9}}), (2, {"hybrid": {"hit_at_5": 1.0}}))
+    )
+    (plot,) = report._trends(replace(regression(), context=replace(regression().context, trend=points)))
+    heights = [dot.y for dot in plot.dots]
+    assert [dot.kind for dot in plot.dots] == ["baseline", "baseline", "now"]
+    assert (min(heights), max(heights)) == (heights[1], heights[2]) == (7.0, plots.HEIGHT - 7)
+    assert (plot.dots[0].x, plot.dots[-1].x) == (7.0, plots.WIDTH - 7)
+    assert (plot.low, plot.high) == (plot.newest, "100.0%")
