@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_result, make_support
 from here import called
+from invoked import ended
 from raggate.base.errors import UsageError
 from raggate.cli.main import run_command
 from raggate.inputs import golden
@@ -265,12 +266,7 @@ def test_what_the_reader_of_the_target_refuses_is_not_written(tmp_path: Path) ->
     assert not (tmp_path / "g.yaml").exists()
 
 
-def run(*arguments: str | Path) -> tuple[int, str]:
-    """Run the command; give its exit code and output. Errors of raggate are raised."""
-    result = CliRunner().invoke(command, [str(argument) for argument in arguments], standalone_mode=False)
-    if result.exception is not None:
-        raise result.exception
-    return int(result.return_value), result.output
+run = partial(ended, command)
 
 
 def told(at: Path, *arguments: str | Path) -> dict[str, Any]:

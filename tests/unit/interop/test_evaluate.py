@@ -6,7 +6,7 @@ import json
 import os
 import random
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from itertools import count
 from math import fsum, log2
 from pathlib import Path
@@ -181,19 +181,6 @@ def test_nothing_to_measure(lists: dict[str, str], qrels: dict[str, dict[str, in
     """What could not be measured is an error, not a mean of 0."""
     with pytest.raises(UsageError, match=message):
         evaluated(lists, qrels)
-
-
-@given(st.permutations(range(5)), st.permutations(range(5)), st.sets(st.integers(0, 4), min_size=1))
-def test_order_of_queries_does_not_count(ranked: Sequence[int], judged: Sequence[int], relevant: set[int]) -> None:
-    """Lists and judgements are joined by id, in whatever order they come."""
-    lists = {str(number): "abc"[number % 3 :] for number in ranked}
-    qrels = {str(number): {"c": int(number in relevant)} for number in judged}
-    in_order = {key: qrels[key] for key in sorted(qrels)}
-    expected = evaluated(dict(sorted(lists.items())), in_order, per_query=True)
-    evaluation = evaluated(lists, qrels, per_query=True)
-    assert evaluation.counts == expected.counts
-    assert evaluation.per_query == expected.per_query
-    assert evaluation.metrics == expected.metrics
 
 
 def test_files_in_step_are_not_held() -> None:

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner
+from click import Command
+from msgspec.structs import replace
 
-from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run
-from raggate.base.errors import RaggateError, UsageError
+from builders import make_case, make_chunk, make_failure, make_golden, make_labelled, make_result, make_run
+from invoked import invoked
+from raggate.base.errors import CannotTell, UsageError
+from raggate.models.golden import Choice, Selection
+from raggate.models.run import Run
 from raggate.pipeline import run_directory
 from raggate_interop.export_command import export
+from raggate_interop.helloworld.command import helloworld
+from raggate_interop.kebab.command import kebab
+from raggate_interop.substrate.command import substrate
 from raggate_interop.trec_beir import trec
 from raggate_interop.trec_beir.rankings import iter_lists
+from tables import each_row
 
 
-def run(*arguments: str | Path) -> str:
-    """Run a command; give what it prints. Errors of raggate are raised."""
-    result = CliRunner().invoke(export, [str(argument) for argument in arguments], standalone_mode=False)
-    if isinstance(result.exception, RaggateError):
-        raise result.exception
-    assert result.exception is None
-    return result.output
+def run(*arguments: object) -> str:
+    """Run the command; give what it prints."""
+    return invoked(export, *arguments).output
 
 
 @pytest.fixture
@@ -67,3 +72,47 @@ def test_a_mode_that_is_not_there_is_refused(directory: Path, tmp_path: Path) ->
     """The lists of one mode are written, and never those of another."""
     with pytest.raises(UsageError, match="the run has the modes hybrid"):
         run(directory, tmp_path / "out", "--mode", "vector")
+
+
+ASKED, LEFT = make_case("q1"), make_case("q2")
+PART: Run = make_run(make_labelled(ASKED, make_result("q1", make_chunk(score_final=0.5))))
+PART = replace(PART, golden=make_golden(ASKED, LEFT))
+PARTS = {
+    "partial: 1 of 2 questions chosen (--case q1)": replace(
+        PART, selection=Selection(asked=("q1",), of=2, words=Choice(cases=("q1",)).words)
+    ),
+    "not all questions were asked: interrupted": replace(PART, stopped="interrupted", interrupted=True),
+}
+
+
+@each_row("sentence", PARTS)
+@each_row(
+    ("group", "arguments"),
+    [
+        (substrate, ("results", "run", "--out", "out")),
+        (substrate, ("score", "queries.json", "run", "--out", "out")),
+        (helloworld, ("export", "run", "--out", "out")),
+        (kebab, ("export", "run", "--out", "out")),
+        (export, ("run", "out")),
+    ],
+)
+def test_a_part_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, sentence: str, group: Command, arguments: Sequence[str]
+) -> None:
+    """Nothing is written of a part, and the message says which part it is."""
+    monkeypatch.chdir(tmp_path)
+    run_directory.write(Path("run"), PARTS[sentence])
+    Path("queries.json").write_text('[{"query": "Question q1?", "expected_docs": ["a"]}]')
+    with pytest.raises(CannotTell) as caught:
+        invoked(group, *arguments)
+    assert caught.value.message == f"run: not a whole run: {sentence}"
+    assert not Path("out").exists()
+
+
+@each_row("sentence", PARTS)
+def test_a_trace_of_a_part_says_so(tmp_path: Path, sentence: str) -> None:
+    """The trace of what was asked is printed, and beside it that this is not all."""
+    run_directory.write(tmp_path / "run", PARTS[sentence])
+    result = invoked(substrate, "trace", tmp_path / "run")
+    assert result.stdout.count("\n") == 1
+    assert result.stderr == f"raggate: {sentence}\n"

@@ -7,30 +7,25 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 
 from builders import make_labelled, make_result, make_run
 from helloworld_files import CASES, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
-from raggate.base.errors import RaggateError, UsageError
+from invoked import invoked
+from raggate.base.errors import UsageError
 from raggate.cli.main import run_command
 from raggate.pipeline import run_directory
 from raggate_interop.helloworld.command import helloworld
 
 
-def run(*arguments: str | Path) -> tuple[int, str, str]:
-    """Run a command; give what it exits with, its output and its notes. Errors of raggate are raised."""
-    result = CliRunner().invoke(helloworld, [str(argument) for argument in arguments], standalone_mode=False)
-    if isinstance(result.exception, RaggateError):
-        raise result.exception
-    assert result.exception is None, result.exception
+def run(*arguments: object) -> tuple[int, str, str]:
+    """Run a command; give what it exits with, its output and its notes."""
+    result = invoked(helloworld, *arguments)
     return int(result.return_value or 0), result.stdout, result.stderr
 
 
 def scored(directory: Path, golden: Path, *flags: str) -> dict[str, Any]:
     """Score a run; give what programs are told."""
-    arguments = ["score", str(directory), "--golden", str(golden), *flags]
-    answer = CliRunner().invoke(helloworld, arguments, standalone_mode=False).return_value
-    result: dict[str, Any] = answer.result
+    result: dict[str, Any] = invoked(helloworld, "score", directory, "--golden", golden, *flags).return_value.result
     return result
 
 
@@ -83,17 +78,6 @@ def test_export_says_what_does_not_fit(tmp_path: Path) -> None:
     _, out, notes = run("export", tmp_path / "run", "--out", tmp_path / "out", "--mode", "bm25")
     assert "1 row" in out
     assert "asked for no answers" in notes
-
-
-def test_aggregate_only_takes_stored_scores(tmp_path: Path) -> None:
-    """With --aggregate-only what results.jsonl holds is averaged."""
-    stored = {"recall_at_k": 0.0, "mrr": 0.0, "precision_at_k": 0.0, "scope_miss": True, "attribution_hit": False}
-    directory = write_run(tmp_path, rows=[{**ROWS[0], "retrieval_metrics": stored}])
-    golden = write_golden(tmp_path)
-    values = [
-        scored(directory, golden, *flags)["helloworld"]["recall_at_k_avg"] for flags in ((), ("--aggregate-only",))
-    ]
-    assert values == [1.0, 0.0]
 
 
 def test_compare_gates(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
 from msgspec.structs import replace
 
 from builders import make_chunk, make_labelled, make_response, make_result, make_run
 from helloworld_files import make_chunk_row, make_row, write_golden, write_run
-from raggate.base.errors import FileError, RaggateError, UsageError
+from invoked import invoked
+from raggate.base.errors import FileError, UsageError
 from raggate.models.judging import Judgement
 from raggate.models.run import LabelledResult, Run
 from raggate.pipeline import run_directory
@@ -36,13 +36,9 @@ ROW: dict[str, Any] = {
 }
 
 
-def run(*arguments: str | Path) -> str:
-    """Run a command and give its output. Errors of raggate are raised."""
-    result = CliRunner().invoke(helloworld, [str(argument) for argument in arguments], standalone_mode=False)
-    if isinstance(result.exception, RaggateError):
-        raise result.exception
-    assert result.exception is None, result.exception
-    return result.stdout
+def run(*arguments: object) -> None:
+    """Run a command."""
+    invoked(helloworld, *arguments)
 
 
 def imported(tmp_path: Path, rows: list[dict[str, Any]], *flags: str | Path) -> Run:
@@ -130,13 +126,6 @@ def test_a_line_that_is_none_of_theirs_is_named(line: str, problem: str) -> None
         judged.read_cache(f"\n{line}\n".encode(), "c.jsonl")
 
 
-def test_of_two_lines_of_a_key_the_last_counts() -> None:
-    """A reply that was asked for again replaces the older one, as there."""
-    lines = [{"cache_key": "k", "result": {"score": score}} for score in (1.0, 2.0)]
-    cache = judged.read_cache("".join(json.dumps(line) + "\n" for line in lines).encode(), "c")
-    assert cache == {"k": {"score": 2.0}}
-
-
 def answered() -> LabelledResult:
     """Build an answer that raggate's judges have graded."""
     cost = {"judge_tokens": 100.0, "judge_cost_usd": 0.5}
@@ -207,9 +196,3 @@ def test_scores_of_another_answer_are_left_out(tmp_path: Path, change: dict[str,
         make_row("test_002", *chunks, groundedness=GROUNDED),
     ]
     assert values(imported(tmp_path, rows))["test_001", "groundedness"] == value
-
-
-def test_a_judge_input_of_another_shape_is_told(tmp_path: Path) -> None:
-    """What was judged must be texts, and the line that holds something else is named."""
-    with pytest.raises((FileError, UsageError), match=r"results.jsonl:1: judge_input.answer"):
-        imported(tmp_path, [make_row("test_001", make_chunk_row("a.md"), judge_input={"answer": 3})])

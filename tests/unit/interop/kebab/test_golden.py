@@ -121,14 +121,6 @@ def test_unknown_keys() -> None:
     )
 
 
-def test_ids_must_exist() -> None:
-    """Unknown ids are listed once, sorted, documents before chunks."""
-    queries = read(YAML).queries
-    kebab_golden.check_ids(queries, {"d1", "d2"}, {"c1"})
-    with pytest.raises(UsageError, match=r"missing doc_ids: d1, d2; missing chunk_ids: c1$"):
-        kebab_golden.check_ids(queries, set(), set())
-
-
 def test_cases() -> None:
     """Labelled queries become answerable cases that raggate's own golden format can hold."""
     cases = kebab_golden.to_cases(read(YAML))

@@ -98,12 +98,6 @@ def test_bootstrap_has_the_width_of_the_normal_interval() -> None:
     assert interval.upper == pytest.approx(0.5 + error, abs=0.003)
 
 
-def test_one_value_has_no_interval() -> None:
-    """Every resample of one unit is that unit: an interval without width would claim to know what others are."""
-    assert bootstrap_mean([0.5]) is None
-    assert bootstrap(1, lambda _: 0.5) is None
-
-
 def test_pairs() -> None:
     """Queries are paired by name; those with a value on one side only are left out."""
     current = {"b": 1.0, "a": 0.5, "c": None, "d": 1.0}

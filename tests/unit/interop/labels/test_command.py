@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import pytest
 from click import Option
-from click.testing import CliRunner
 from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run
+from invoked import ended
 from label_builders import export_csv
-from raggate.base.errors import RaggateError, UsageError
+from raggate.base.errors import UsageError
 from raggate.pipeline import run_directory
 from raggate_interop.labels import checks
 from raggate_interop.labels.command import labels
@@ -22,14 +23,7 @@ from raggate_interop.labels.metrics import LABEL_METRICS
 QUERIES = 12
 
 
-def run(*arguments: str | Path) -> tuple[int, str]:
-    """Run a command; give what it exits with and everything it prints. Errors of raggate are raised."""
-    result = CliRunner().invoke(labels, [str(argument) for argument in arguments], standalone_mode=False)
-    if isinstance(result.exception, RaggateError):
-        raise result.exception
-    if result.exception is not None:
-        return 2, str(result.exception)
-    return int(result.return_value or 0), result.output
+run = partial(ended, labels)
 
 
 def write_labels(path: Path, *, votes: Sequence[tuple[str, str, str]] = (("ann", "yyn", "nny"),)) -> Path:

@@ -148,13 +148,9 @@ def test_texts_keep_what_csv_allows() -> None:
     text = 'a, "b"\n=======\n<<<<<<< HEAD\r\n>>>>>>> x\n'
     (judgment,) = retrieval(scored(chunk=text))
     assert judgment.chunk == text
+    assert len(retrieval(b"\xef\xbb\xbf" + scored() + b"\r\n\r\n")) == 1
     rows = [{"labels": "ynn", "chunk": text}, {"labels": "ynn", "chunk_id": "c2", "chunk_rank": "2"}]
     assert [judgment.place for judgment in retrieval(export_csv("retrieval", rows))] == ["f.csv:2", "f.csv:7"]
-
-
-def test_byte_order_mark_and_blank_lines() -> None:
-    """A byte order mark and blank lines, as spreadsheets leave them, do not matter."""
-    assert len(retrieval(b"\xef\xbb\xbf" + scored() + b"\r\n\r\n")) == 1
 
 
 def damaged(replace: bytes, by: bytes, task: Task = "retrieval") -> bytes:

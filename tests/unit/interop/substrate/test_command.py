@@ -281,24 +281,6 @@ def test_trace_of_a_run(tmp_path: Path) -> None:
     assert (tmp_path / "trace.jsonl").read_text(encoding="utf-8") == output
 
 
-def test_results_of_a_run(tmp_path: Path) -> None:
-    """The results of a run directory score as the run itself does; a failed call is a query without results."""
-    good = make_labelled(make_case("q1"), make_result("q1", make_chunk(rel_path="x.md"), make_chunk(rel_path="a.md")))
-    failed = make_labelled(make_case("q2"), make_result("q2", failure=make_failure()))
-    run_directory.write(tmp_path / "run", make_run(good, failed))
-    code, output = run("results", tmp_path / "run")
-    rows = [json.loads(line) for line in output.splitlines()]
-    assert (code, [(row["query"], row["mode"], [hit["doc_id"] for hit in row["results"]]) for row in rows]) == (
-        0,
-        [("Question q1?", "hybrid", ["x.md", "a.md"]), ("Question q2?", "hybrid", [])],
-    )
-    queries = [{"query": f"Question {name}?", "expected_docs": ["a"], "difficulty": "easy"} for name in ("q1", "q2")]
-    asked = put(tmp_path / "queries.json", queries)
-    written = tmp_path / "results.jsonl"
-    assert run("results", tmp_path / "run", "--out", written) == (0, f"wrote {written}\n")
-    assert run("score", asked, written, "--json") == run("score", asked, tmp_path / "run", "--json")
-
-
 @pytest.mark.parametrize(
     ("lost", "message"),
     [
