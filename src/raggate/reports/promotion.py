@@ -54,11 +54,7 @@ _CHECKS = (
 
 SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""
-_KINDS = {
-    "metric-down": "lower values",
-    "removed-cases": "questions that are gone",
-    "no-match": "no match",
-}
+_KINDS = {"metric-down": "lower values", "removed-cases": "questions that are gone", "no-match": "no match"}
 """What a title says of what is accepted, by the code of the reason."""
 _OTHER_KIND = "less evidence"
 NAME = 80
@@ -82,23 +78,11 @@ def pull_title(text: str) -> str:
     return line if len(line) <= LONGEST_TITLE else f"{line[: LONGEST_TITLE - 1]}…"
 
 
-def unsigned_warning(why: str) -> str:
-    """Warn that GitHub did not sign the commit of a pull request; `why` is the reason it gives."""
-    return (
-        f"GitHub did not sign the commit of this pull request ({why}). A rule that requires "
-        "signed commits will block the merge."
-    )
-
-
 class PromotionContext(Struct, frozen=True, kw_only=True):
     """The report of a promotion, except the values.
 
-    Attributes:
-        links: what links are made of; its `run` is the workflow run that promotes.
-        hashes: what was measured by, as name and hash: golden set, vault, configuration.
-        accepted: by mode and metric, what will have been accepted of it.
-        unsigned: why GitHub did not sign the commit; empty where it did, or there is none yet.
-        opened: whether this is the text of a pull request, which says how its checks are started.
+    The run of `links` promotes. `accepted` is by mode and metric, `unsigned` is why GitHub did not sign the commit, and
+    `opened` says that this is the text of a pull request.
     """
 
     target: str
@@ -141,9 +125,8 @@ def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
     cards = [proposal.comparison.scorecard for proposal, _ in entries]
     rows = [(card.suite, card.run_id, kind or "nothing") for card, kind in zip(cards, kinds, strict=True)]
     table = Table(("suite", "run", "accepted with it"), rows, whole=True)
-    first = entries[0][0]
     sentence = f"{counted(len(entries), 'suite')} get a new baseline on {context.target}."
-    opening = _head("new baselines", sentence, first, context, accepts=any(kinds))
+    opening = _head("new baselines", sentence, entries[0][0], context, accepts=any(kinds))
     text = _page([opening, Part(name="the suites", blocks=(table,), rank=KEPT), _checks(context)], context, limit)
     # what accepts a loss is read first
     ordered = sorted(entries, key=lambda one: not kinds_accepted(one[0]))
@@ -151,13 +134,16 @@ def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
         (safe(proposal.comparison.scorecard.suite, limit=NAME), _page([*_parts(proposal, own)], own, _EACH))
         for proposal, own in ordered
     )
-    more = f"<sub>Other suites are {link('in the workflow run', context.links.run, context.links)}.</sub>"
+    more = f"<sub>Other suites are {_elsewhere(context)}.</sub>"
     return with_folds(text, folds, utf16_units, limit, more)
 
 
 def _page(parts: Sequence[Part], context: PromotionContext, limit: int) -> str:
-    elsewhere = link("in the workflow run", context.links.run, context.links)
-    return page(parts, utf16_units, limit, links=context.links, elsewhere=elsewhere)
+    return page(parts, utf16_units, limit, links=context.links, elsewhere=_elsewhere(context))
+
+
+def _elsewhere(context: PromotionContext) -> str:
+    return link("in the workflow run", context.links.run, context.links)
 
 
 def _checks(context: PromotionContext) -> Part:
@@ -173,7 +159,9 @@ def _head(
     accepted = f"{'Accepted' if accepts else 'Started'} by: {known.get('promoted_by') or '–'}"
     lines = [line(Span(sentence, "bold", 600)), line(f"Reason: {known.get('reason') or '–'}"), line(accepted)]
     if context.unsigned:
-        lines.append(line(Span(unsigned_warning(context.unsigned), limit=600)))
+        unsigned = f"GitHub did not sign the commit of this pull request ({context.unsigned})."
+        blocks = "A rule that requires signed commits will block the merge."
+        lines.append(line(Span(f"{unsigned} {blocks}", limit=600)))
     alert = Alert("CAUTION" if accepts else "NOTE", tuple(lines))
     return Part(name="the promotion", title=_TITLE.format(heading), blocks=(alert,), rank=KEPT, level=2)
 

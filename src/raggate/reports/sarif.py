@@ -78,12 +78,9 @@ def _findings(findings: Sequence[LintFinding]) -> Iterator[dict[str, Any]]:
 
 def location(path: str, line: int) -> dict[str, Any]:
     """Name a line of a file of the repository."""
-    return {"physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": line}}}
-
-
-def _uri(path: str) -> str:
     # a relative reference may not look like a scheme
-    return quote(path.encode(errors="replace"), safe="/")
+    uri = quote(path.encode(errors="replace"), safe="/")
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": line}}}
 
 
 def digest(text: str) -> str:
@@ -96,33 +93,25 @@ def render(ended: Ended, prefix: str = "") -> str:
 
     Without a verdict there is no result, and an execution that was not successful.
     """
+    results: list[dict[str, Any]] = []
+    level, version, whole = "error", "", False
     if isinstance(ended, RunFailure):
         (outcome,) = of_failure(ended)
-        lines = (outcome.message, *outcome.details)
-        return _document([], [_notification("error", line) for line in lines], "", successful=False)
-    return _of_review(ended, prefix)
-
-
-def _of_review(review: Review, prefix: str) -> str:
-    verdict = review.verdict
-    level = "note" if verdict.exit_code == 0 else "error"
-    reasons = formatting.deciding(review) or formatting.warnings(review)
-    notes = [_notification(level, verdict.headline), *(_notification(level, reason.message) for reason in reasons)]
-    # code scanning refuses what was not successful; from all else it takes the absence of a result for a fix
-    measured = verdict.outcome not in {"cannot tell", "interrupted"}
-    results = [*_results(review, prefix)] if measured else []
-    whole = measured and review.run.selection is None
-    return _document(results, notes, review.run.provenance.raggate_version or "", successful=whole)
-
-
-def _document(results: list[dict[str, Any]], notes: list[dict[str, Any]], version: str, *, successful: bool) -> str:
+        texts = [outcome.message, *outcome.details]
+    else:
+        verdict = ended.verdict
+        level = "note" if verdict.exit_code == 0 else "error"
+        reasons = formatting.deciding(ended) or formatting.warnings(ended)
+        texts = [verdict.headline, *(reason.message for reason in reasons)]
+        # code scanning refuses what was not successful; from all else it takes the absence of a result for a fix
+        measured = verdict.outcome not in {"cannot tell", "interrupted"}
+        results = [*_results(ended, prefix)] if measured else []
+        version, whole = ended.run.provenance.raggate_version or "", measured and ended.run.selection is None
+    shown = (plain(text, limit=MESSAGE_CHARACTERS, middle=True) or "–" for text in texts)
+    notes = [{"level": level, "message": {"text": text}} for text in shown]
     rules = [{"id": rule, "shortDescription": {"text": title}} for rule, title in RULES.values()]
-    invocation = {"executionSuccessful": successful, "toolExecutionNotifications": notes}
+    invocation = {"executionSuccessful": whole, "toolExecutionNotifications": notes}
     return document(rules, results, version, invocations=[invocation])
-
-
-def _notification(level: str, text: str) -> dict[str, Any]:
-    return {"level": level, "message": {"text": plain(text, limit=MESSAGE_CHARACTERS, middle=True) or "–"}}
 
 
 def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
@@ -148,8 +137,7 @@ def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
 
 
 def _note(flip: Flip, review: Review, prefix: str) -> dict[str, Any]:
-    place = review.context.source_lines.get(flip.case_id)
-    if place is None:
+    if (place := review.context.source_lines.get(flip.case_id)) is None:
         return {}
     message = {"message": {"text": "the passage that answers it"}}
     return {"relatedLocations": [{"id": 1, **location(f"{prefix}{place.path}", place.line), **message}]}

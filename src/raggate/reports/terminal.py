@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from raggate.base import unicode
 from raggate.base.escape import log_line
+from raggate.base.quote import listed
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import (
     advice,
@@ -16,7 +17,6 @@ from raggate.reports.parts import (
     metric_tables,
     questions,
     reasons,
-    sections,
 )
 from raggate.reports.parts.document import Block, Bullets, Cell, Command, Line, Paragraph, Part, Span, Table
 from raggate.scoring import figures
@@ -217,9 +217,7 @@ def _head(review: Review, screen: Screen) -> None:
         source = f"baseline {baseline.source} (run {baseline.scorecard.run_id or 'unknown'})"
         lines.append(f"{source}, {formatting.compared(review.comparison)}")
     if ignored := run.provenance.ignored:
-        lines.append(
-            f"judged by commit {str(run.provenance.against)[:12]}, not by your {sections.named(ignored, most=8)}"
-        )
+        lines.append(f"judged by commit {str(run.provenance.against)[:12]}, not by your {listed(ignored, 8)}")
     for text in filter(None, (*lines, *evidence.judging_sentences(run))):
         screen.line(text, limit=500)
 
@@ -259,9 +257,7 @@ def _questions(review: Review, screen: Screen) -> None:
             screen.part(Part(name="", title=title, blocks=blocks), most=SHOWN_QUESTIONS)
     if fixed:
         screen.line()
-        screen.line(
-            f"{formatting.title('were fixed', fixed)}: {sections.named([flip.case_id for flip in fixed], SHOWN)}"
-        )
+        screen.line(f"{formatting.title('were fixed', fixed)}: {listed([flip.case_id for flip in fixed], SHOWN)}")
 
 
 def _last(review: Review, screen: Screen) -> None:

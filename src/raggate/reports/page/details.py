@@ -53,12 +53,8 @@ Key = tuple[str, str]
 class Passages:
     """Numbers passages and notes as they are met, so that a page holds what many questions share once.
 
-    Args:
-        root: the way from the page to the directory of the configuration, such as `../../../`, by which notes are
-            linked; empty where that is not known.
-        forge: the address of that directory on the forge, which goes before: a page that is opened elsewhere, as one
-            from an artifact is, has no notes beside it.
-        items: those of the run's results that are shown; None for all.
+    Notes are linked on the `forge`, as a page from an artifact has none beside it, else by `root`, the way from the
+    page to the directory of the configuration. `items` are the results that are shown; None for all.
     """
 
     def __init__(

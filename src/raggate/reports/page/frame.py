@@ -38,16 +38,11 @@ def render(
     data: Mapping[str, object] | None = None,
     policy: Sequence[str] = (),
 ) -> str:
-    """Render a page.
+    """Render a template that extends `base.html`; a text among the values is one printable line and never markup.
 
-    Args:
-        template: its file, which extends `base.html`.
-        values: what it shows. A text is made one printable line and escaped; nothing in it is markup.
-        title: of the window; foreign text.
-        packages: whose `assets` folders hold the files, looked through in this order.
-        data: by the id of its element, what the scripts, which run as one, read with `JSON.parse`. Texts in it are as
-            they came, and the scripts may only make text nodes of them.
-        policy: further directives for a page that is served, such as `connect-src 'self'`.
+    `packages` are those whose `assets` folders hold the files, in this order. `data`, by the id of its element, is what
+    the scripts read with `JSON.parse`: its texts are as they came, and may only become text nodes. `policy` holds
+    further directives for a page that is served, such as `connect-src 'self'`.
     """
     places = tuple(packages)
     style = "".join(asset(places, name) for name in styles)
@@ -66,13 +61,10 @@ def render(
 def _policy(style: str, script: str, more: Sequence[str]) -> str:
     """Write a policy by which nothing is loaded, sent or executed but these two."""
     allowed = {"style-src": style, "script-src": script}
-    own = [f"{kind} '{_hash(text)}'" for kind, text in allowed.items() if text]
+    hashes = {kind: b64encode(sha256(text.encode()).digest()).decode() for kind, text in allowed.items() if text}
+    own = [f"{kind} 'sha256-{value}'" for kind, value in hashes.items()]
     directives = ["default-src 'none'", *own, "base-uri 'none'", "form-action 'none'"]
     return "; ".join([*directives, "require-trusted-types-for 'script'", "trusted-types 'none'", *more])
-
-
-def _hash(text: str) -> str:
-    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
 
 
 @cache

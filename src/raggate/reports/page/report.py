@@ -6,7 +6,7 @@ Without script it has everything but the list of all questions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
@@ -45,17 +45,9 @@ MOST_LINES = 30
 """Lines of a message of several problems."""
 
 
-def deciding(review: Review) -> list[Plotted]:
-    """Return the metrics that decide, what is wrong first; none where what was compared says nothing of the change."""
-    return [] if formatting.undecided(review) else _plotted(formatting.main_rows(review.verdict.rows))
-
-
-def others(review: Review) -> list[Plotted]:
-    """Return those that do not decide and moved."""
-    return [] if formatting.undecided(review) else _plotted(formatting.other_rows(review.verdict.rows))
-
-
-def _plotted(rows: Sequence[GatedMetric]) -> list[Plotted]:
+def plotted(review: Review, rows_of: Callable[[Sequence[GatedMetric]], list[GatedMetric]]) -> list[Plotted]:
+    """Return metrics with their plots; none where what was compared says nothing of the change."""
+    rows = [] if formatting.undecided(review) else rows_of(review.verdict.rows)
     return list(zip(rows, plots.change_plots(rows), strict=True))
 
 
@@ -67,9 +59,7 @@ def whole(delta: Delta) -> str:
 
 def arrow(delta: Delta) -> str:
     """A sign for a change to the better or the worse, whichever way its numbers go."""
-    if abs(delta.gain) <= EPSILON:
-        return ""
-    return "▲" if delta.gain > 0 else "▼"
+    return "" if abs(delta.gain) <= EPSILON else "▲" if delta.gain > 0 else "▼"
 
 
 def tone(row: GatedMetric) -> Tone:
@@ -105,14 +95,13 @@ def _lost(rows: Iterable[GatedMetric]) -> float:
 
 def notes(review: Review) -> list[Part]:
     """Return the parts that other reports have too, and that are set here as they are."""
-    merged = sections.if_merged(review)
     parts = (
         header.why(review),
         questions.what_broke(review),
         reasons.findings(review),
         header.warnings(review),
         header.waivers(review.verdict.waivers),
-        *merged,
+        *sections.if_merged(review),
         sections.since_baseline(review),
     )
     return [part for part in parts if part.blocks]
@@ -120,10 +109,9 @@ def notes(review: Review) -> list[Part]:
 
 def render(ended: Ended) -> str:
     """Render the page: the same verdict, or the same reason for none, gives the same bytes."""
-    return _failure(ended) if isinstance(ended, RunFailure) else _review(ended)
-
-
-def _review(review: Review) -> str:
+    if isinstance(ended, RunFailure):
+        return _failure(ended)
+    review = ended
     sides = facts.Sides.of(review)
     names = list(dict.fromkeys(name for case in review.scorecard.cases for name in case.slices))
     passages = Passages(review.run, review.context.root, review.context.forge, sides.items(review))
@@ -148,10 +136,6 @@ def _review(review: Review) -> str:
     )
 
 
-def _sentences(review: Review) -> Sequence[str]:
-    return header.introduction(review) or [*review.verdict.sentences, *filter(None, [reasons.total(review)])]
-
-
 def _values(review: Review) -> dict[str, object]:
     verdict = review.verdict
     greeting, step = header.greeting(review), advice.next_step(review, lists="below")
@@ -161,7 +145,7 @@ def _values(review: Review) -> dict[str, object]:
         "tone": _TONES.get(verdict.outcome, "warn"),
         "sign": "👋" if greeting else header.sign(verdict.outcome),
         "heading": greeting or verdict.outcome,
-        "sentences": _sentences(review),
+        "sentences": header.introduction(review) or [*verdict.sentences, *filter(None, [reasons.total(review)])],
         "likely": reasons.likely(review) or reasons.changed(review),
         "beside": reasons.beside(review) if review.context.dependencies else (),
         "facts": list(_facts(review)),
@@ -172,8 +156,8 @@ def _values(review: Review) -> dict[str, object]:
         "ids": frozenset(result.case.id for result in review.run.results),
         "notes": notes(review),
         "left_out": formatting.LEFT_OUT if formatting.undecided(review) else "",
-        "deciding": deciding(review),
-        "others": others(review),
+        "deciding": plotted(review, formatting.main_rows),
+        "others": plotted(review, formatting.other_rows),
         "measured": [] if verdict.rows else metric_tables.measured_rows(review.scorecard),
         "figures": figures,
         "whole": whole,

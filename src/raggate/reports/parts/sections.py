@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from raggate.base.dates import days_between
 from raggate.base.numbers import counted
+from raggate.base.quote import listed
 from raggate.models.comparison import Comparison, GoldenChanges, NoteChange
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Preview, Review
@@ -158,7 +159,7 @@ def _trusted(review: Review, links: Links | None) -> Iterator[Line]:
         inputs = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"
         yield line(f"{inputs}: those of commit ", commit(against, links))
     if ignored := review.run.provenance.ignored:
-        yield line(f"Not used, because that commit's own files count: {named(ignored, most=8)}")
+        yield line(f"Not used, because that commit's own files count: {listed(ignored, 8)}")
 
 
 def since_baseline(review: Review) -> Part:
@@ -202,13 +203,7 @@ def _note_lines(changes: Sequence[NoteChange]) -> list[str]:
 
 
 def _named_groups(groups: Mapping[str, Sequence[str]]) -> list[str]:
-    return [f"{label} ({len(names)}): {named(names)}" for label, names in groups.items() if names]
-
-
-def named(names: Sequence[str], most: int = SHOWN_NAMES) -> str:
-    """List names in one line, and how many more there are."""
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return f"{', '.join(names[:most])}{more}"
+    return [f"{label} ({len(names)}): {listed(names, SHOWN_NAMES)}" for label, names in groups.items() if names]
 
 
 def if_merged(review: Review) -> list[Part]:

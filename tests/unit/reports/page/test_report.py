@@ -24,7 +24,7 @@ from raggate.models.golden import Selection, with_hash
 from raggate.models.scorecard import ListEntry
 from raggate.reports.page import details as listing, report
 from raggate.reports.page.details import Passages
-from raggate.reports.parts import header
+from raggate.reports.parts import formatting, header
 from raggate.scoring.score import heading_hash, score, short_hash
 from reviews import (
     BESIDE,
@@ -81,7 +81,7 @@ def test_a_run_that_was_cut_short_breaks_no_question() -> None:
     kinds = {row["id"]: row["kind"] for row in data_of(document, "rows")["rows"]}
     assert kinds == {"q00": "same", "q01": "error"}
     assert "Questions that broke" not in document
-    assert report.deciding(cannot_tell()) == []
+    assert report.plotted(cannot_tell(), formatting.main_rows) == []
     assert "decides nothing here" in document
     assert "panic: runtime error: index out of range [5]" in Elements(document).visible
 
