@@ -112,17 +112,11 @@ def document(report: LintReport) -> LintDocument:
         LintRow(
             check=finding.check,
             severity=finding.severity,
-            path=_encodable(finding.path),
             line=finding.line,
-            key=_encodable(finding.key),
-            message=_encodable(finding.message),
             fix=CHECKS[finding.check].remedy,
+            # an escape of YAML can make half a character, which JSON cannot hold
+            **{name: getattr(finding, name).encode(errors="replace").decode() for name in ("path", "key", "message")},
         )
         for finding in all_findings(report)
     )
     return LintDocument(config=report.config, findings=findings, outlook=report.outlook)
-
-
-def _encodable(text: str) -> str:
-    # an escape of YAML can make half a character, which JSON cannot hold
-    return text.encode(errors="replace").decode()

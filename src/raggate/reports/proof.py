@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 from msgspec.structs import replace
 
@@ -10,7 +11,7 @@ from raggate.base.errors import ExitCode
 from raggate.base.escape import plain
 from raggate.base.jsonio import dumps
 from raggate.base.numbers import counted, fixed, percent, points, rounded, rounded_or_none, setting
-from raggate.base.quote import cut
+from raggate.base.quote import cut, listed
 from raggate.models.gate_proof import GateProof, Trial
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
@@ -79,33 +80,21 @@ def verdict_on(trial: Trial, proof: GateProof) -> str:
         return f"caught: {alarm(trial)}"
     # the numbers in a sentence differ between runs
     usual = {replace(warning, message="") for repeat in proof.repeats for warning in repeat.warnings}
-    own = tuple(warning for warning in trial.warnings if replace(warning, message="") not in usual)
+    own = [warning for warning in trial.warnings if replace(warning, message="") not in usual]
     return f"missed, warned ({_codes(own)})" if own else "missed"
 
 
 def alarm(trial: Trial) -> str:
-    """Return the reasons that make the gate red, also in a run without a fault."""
-    return f"{trial.outcome} ({_codes(_deciding(trial))})"
+    """Return the reasons that make the gate red, without losses that are reported beside what decided."""
+    beside = QUALITY if trial.outcome in {"cannot tell", "invariant broken"} else ()
+    return f"{trial.outcome} ({_codes(reason for reason in trial.reasons if reason.code not in beside)})"
 
 
-def _deciding(trial: Trial) -> tuple[Reason, ...]:
-    """Return the reasons that decided, without the losses that are reported with them."""
-    if trial.outcome not in {"cannot tell", "invariant broken"}:
-        return trial.reasons
-    return tuple(reason for reason in trial.reasons if reason.code not in QUALITY)
-
-
-def _codes(reasons: tuple[Reason, ...]) -> str:
-    codes = list(dict.fromkeys(map(_code, reasons)))
-    more = f" and {len(codes) - SHOWN_REASONS} more" if len(codes) > SHOWN_REASONS else ""
-    return ", ".join(codes[:SHOWN_REASONS]) + more
-
-
-def _code(reason: Reason) -> str:
-    """Name a reason in few words."""
-    if reason.invariant is not None:
-        return reason.invariant
-    return f"{figures.title(reason.metric)} {reason.code}" if reason.metric is not None else reason.code
+def _codes(reasons: Iterable[Reason]) -> str:
+    """Name reasons in few words."""
+    metrics = ((reason, f"{figures.title(reason.metric)} " if reason.metric else "") for reason in reasons)
+    codes = dict.fromkeys(reason.invariant or f"{metric}{reason.code}" for reason, metric in metrics)
+    return listed([*codes], SHOWN_REASONS)
 
 
 def drop(trial: Trial, metric: str) -> str:
@@ -178,13 +167,13 @@ def render(proof: GateProof) -> str:
 
 
 def _visible(proof: GateProof) -> str:
-    watch = proof.watch
-    allowed = "It is not gated"
+    watch, allowed = proof.watch, "It is not gated"
     if watch.tolerance is not None:
         allowed = f"It may fall by {figures.tolerated(watch.metric, watch.tolerance)}"
-    if watch.visible is None:
-        return f"{allowed}; no test decides beside the tolerances."
-    return f"{allowed}; the test of all questions sees a loss of {points(watch.visible)} four times out of five."
+    test = "no test decides beside the tolerances"
+    if watch.visible is not None:
+        test = f"the test of all questions sees a loss of {points(watch.visible)} four times out of five"
+    return f"{allowed}; {test}."
 
 
 def _faults(proof: GateProof) -> Table:
@@ -192,7 +181,7 @@ def _faults(proof: GateProof) -> Table:
     head = ("fault", "size", "readers lose", metric, "answers changed", "the gate")
     rows = [
         (
-            f"{_mark(trial)} {trial.name}",
+            f"{'✅' if trial.caught else '❌' if trial.harmful else '▫️'} {trial.name}",
             trial.size or trial.kind,
             _share(trial.harmed) if trial.harmed else "–",
             drop(trial, proof.watch.metric),
@@ -202,12 +191,6 @@ def _faults(proof: GateProof) -> Table:
         for trial in proof.trials
     ]
     return Table(head, rows, head[2:5], whole=True)
-
-
-def _mark(trial: Trial) -> str:
-    if trial.caught:
-        return "✅"
-    return "❌" if trial.harmful else "▫️"
 
 
 def render_json(proof: GateProof) -> str:
@@ -239,15 +222,15 @@ def render_json(proof: GateProof) -> str:
             "planned": proof.planned,
             "made": len(proof.repeats),
             "false_alarms": len(proof.false_alarms),
-            "alarms": [_trial(trial) for trial in proof.false_alarms],
+            "alarms": [*map(_trial, proof.false_alarms)],
         },
         "harmless": {
             "made": len(proof.harmless),
             "red": len(proof.harmless_red),
             "limit": rounded(proof.alarm_limit),
-            "alarms": [_trial(trial) for trial in proof.harmless_red],
+            "alarms": [*map(_trial, proof.harmless_red)],
         },
-        "faults": [_trial(trial) for trial in proof.trials],
+        "faults": [*map(_trial, proof.trials)],
         "untried": [{"name": fault.name, "size": fault.size, "why": plain(fault.why)} for fault in proof.untried],
         "notes": proof.notes,
         "notes_without_questions": list(proof.unasked),

@@ -163,12 +163,7 @@ def _fitted(widths: list[int], narrowed: Sequence[bool], room: int) -> list[int]
 
 
 def _text(own: Line) -> str:
-    return "".join(f"({span.text})" if span.style == "soft" else _plain(span) for span in own)
-
-
-def _plain(span: Span) -> str:
-    # the address of a trace is what a reader wants; others are of the forge, where no terminal is
-    return span.target or span.text if span.style == "code" else span.text
+    return "".join(f"({span.text})" if span.style == "soft" else span.text for span in own)
 
 
 def _cell(cell: Cell) -> str:
@@ -177,8 +172,7 @@ def _cell(cell: Cell) -> str:
 
 def _style(row: Sequence[Cell]) -> str | None:
     """Return the colour of a row by its sign."""
-    name = _cell(row[0])
-    return "red" if name.startswith("❌") else "yellow" if name.startswith("🔸") else None
+    return {"❌": "red", "🔸": "yellow"}.get(_cell(row[0])[:1])
 
 
 def render(review: Review, *, width: int, color: bool, wrap: bool = False) -> str:

@@ -119,9 +119,9 @@ def _line(text: str) -> str:
 
 def _lines(value: Any) -> Any:
     """Make every text in a value one printable line."""
-    if isinstance(value, str):
-        return _line(value)
-    return [_lines(part) for part in value] if isinstance(value, list | tuple) else value
+    if isinstance(value, list | tuple):
+        return [_lines(part) for part in value]
+    return _line(value) if isinstance(value, str) else value
 
 
 def _shown(value: Struct, *texts: str) -> dict[str, Any]:
@@ -231,7 +231,7 @@ def _public_question(flip: Flip, review: Review) -> public.Question:
     return public.Question(
         case_id=flip.case_id,
         mode=flip.mode,
-        kind="broke" if flip.kind == "broke" else "missed" if flip.kind == "missed" else "fell",
+        kind=flip.kind if flip.kind in {"broke", "missed"} else "fell",
         question=_line(flip.question),
         expected=_line(flip.gold),
         before=flip.before,

@@ -96,23 +96,21 @@ class Passages:
         """Return the number of a chunk's passage."""
         text = chunk.text[:STORED_TEXT]
         key = (chunk.chunk_id, chunk.vault, chunk.rel_path, chunk.heading_path, text)
-        if key not in self._numbers:
-            whole = chunk.text_hash is None and len(chunk.text) <= STORED_TEXT
-            note = self.of_note(chunk.vault, chunk.rel_path or chunk.doc_id or chunk.chunk_id)
-            self._add(key, [note, heading(chunk.heading_path), plain(text, limit=STORED_TEXT), not whole])
-        return self._numbers[key]
+        if key in self._numbers:
+            return self._numbers[key]
+        whole = chunk.text_hash is None and len(chunk.text) <= STORED_TEXT
+        note = self.of_note(chunk.vault, chunk.rel_path or chunk.doc_id or chunk.chunk_id)
+        return self._number(key, [note, heading(chunk.heading_path), plain(text, limit=STORED_TEXT), not whole])
 
     def of_entry(self, entry: ListEntry) -> int:
         """Return the number of the passage that a baseline's list names by hashes: as far as any answer shows it."""
         chunk = self._by_hash.get(f"{entry.note}/{entry.chunk}") if entry.chunk else None
         if chunk is not None:
             return self.of_chunk(chunk)
-        key = (entry.note, entry.chunk, entry.heading)
-        if key not in self._numbers:
-            note = self._by_hash.get(entry.note)
-            number = -1 if note is None else self.of_note(note.vault, note.rel_path)
-            self._add(key, [number, heading(self._headings.get(entry.heading, "")), None, False])
-        return self._numbers[key]
+        note = self._by_hash.get(entry.note)
+        number = -1 if note is None else self.of_note(note.vault, note.rel_path)
+        shown = heading(self._headings.get(entry.heading, ""))
+        return self._number((entry.note, entry.chunk, entry.heading), [number, shown, None, False])
 
     def of_note(self, vault: str | None, path: str) -> int:
         """Return the number of a note."""
@@ -125,9 +123,11 @@ class Passages:
             self.notes.append([name, self._address(known, path)])
         return self._numbers[key]
 
-    def _add(self, key: object, passage: list[object]) -> None:
-        self._numbers[key] = len(self.passages)
-        self.passages.append(passage)
+    def _number(self, key: object, passage: list[object]) -> int:
+        if key not in self._numbers:
+            self._numbers[key] = len(self.passages)
+            self.passages.append(passage)
+        return self._numbers[key]
 
     def _address(self, vault: str | None, path: str) -> str:
         """Return the way to a note of the vault; what the API alone says of a note is no way to anywhere."""
@@ -178,12 +178,9 @@ class Sides(Struct, frozen=True, kw_only=True):
             listed=listed,
         )
 
-    def items(self, review: Review) -> Iterator[LabelledResult]:
-        """Yield the answers that are listed, in the order of the run."""
-        if self.listed is None:
-            yield from review.run.results
-        else:
-            yield from first_answers(review.run, self.listed)
+    def items(self, review: Review) -> Iterable[LabelledResult]:
+        """Return the answers that are listed, in the order of the run."""
+        return review.run.results if self.listed is None else first_answers(review.run, self.listed)
 
 
 def _listed_of(review: Review, flips: Mapping[Key, Flip]) -> AbstractSet[Key] | None:
@@ -234,10 +231,8 @@ def _kind(item: LabelledResult, flip: Flip | None, before: CaseScore | None, sid
     failure = item.result.failure
     if failure is not None and failure.kind == "aborted":
         return "not asked"
-    if flip is not None:
-        return flip.kind
-    if failure is not None:
-        return "error"
+    if flip is not None or failure is not None:
+        return "error" if flip is None else flip.kind
     if item.case.id in sides.relabelled:
         return "relabelled"
     return "new" if before is None and sides.compared else "same"

@@ -86,16 +86,11 @@ def _shown(reason: Reason, review: Review) -> bool:
         place = (reason.mode, reason.slice, reason.metric)
         return any((row.mode, row.slice, row.metric) == place for row in rows)
     if reason.code == "must-pass":
-        return (reason.case_id, reason.mode) in _listed(review)
+        # a list of questions shows one answer of each, and not how many of several miss
+        missed = [flip for flip in review.fallen if flip.kind == "missed" and not review.run.repeats]
+        listed = [flip for flip in review.comparison.broke if flip.must_pass] + missed
+        return any((flip.case_id, flip.mode) == (reason.case_id, reason.mode) for flip in listed)
     return reason.code == "composite-worse"
-
-
-def _listed(review: Review) -> set[tuple[str | None, str | None]]:
-    """Return the questions that must pass and are listed as lost."""
-    flips = [flip for flip in review.comparison.broke if flip.must_pass]
-    # a list of questions shows one answer of each, and not how many of several miss
-    flips += [flip for flip in review.fallen if flip.kind == "missed" and not review.run.repeats]
-    return {(flip.case_id, flip.mode) for flip in flips}
 
 
 def further_warnings(review: Review) -> list[Reason]:
@@ -131,8 +126,7 @@ def likely(review: Review) -> str:
 
 def beside(review: Review) -> tuple[str, str]:
     """Return a label and the versions that a change edits beside the notes, which are often the cause."""
-    shown = likely(review)
-    unseen = shown and not shown.startswith(NAMED)
+    unseen = likely(review) and not likely(review).startswith(NAMED)
     label = "Look first at what changed beside the notes:" if unseen else "Changed beside the notes:"
     return label, ", ".join(review.context.dependencies)
 
@@ -162,15 +156,14 @@ def _told(review: Review) -> Diagnosis | None:
 def changes(review: Review) -> list[str]:
     """Return the changes of the whole that the sentence on the likely cause leaves out."""
     diagnosis = _told(review)
-    changes = diagnosis.changes if diagnosis is not None else ()
-    return [change for change in changes if change not in likely(review)][:SHOWN]
+    return [change for change in diagnosis.changes if change not in diagnosis.likely][:SHOWN] if diagnosis else []
 
 
 def changed(review: Review) -> str:
     """Return what changed as a whole below a pass, in one sentence; empty if nothing shows."""
-    diagnosis = review.diagnosis if review.verdict.outcome == "pass" else None
-    shown = [] if diagnosis is None else [cut(change, limit=200) for change in diagnosis.changes[:SHOWN]]
-    return f"What changed as a whole: {'; '.join(shown)}." if shown else ""
+    changes = review.diagnosis.changes if review.diagnosis is not None and review.verdict.outcome == "pass" else ()
+    shown = "; ".join(cut(change, limit=200) for change in changes[:SHOWN])
+    return f"What changed as a whole: {shown}." if shown else ""
 
 
 def group(flip: Flip) -> str:
@@ -189,9 +182,8 @@ def grouped(flips: Sequence[Flip]) -> dict[str, list[Flip]]:
 
 def remaining(flip: Flip) -> str:
     """Return what a question's own cause says beyond the name of its group."""
-    if flip.cause is not None and flip.cause.code == "not-listed" and not flip.cause.passage:
-        return ""
-    return flip.why.removeprefix(group(flip)).lstrip(": ")
+    bare = flip.cause is not None and flip.cause.code == "not-listed" and not flip.cause.passage
+    return "" if bare else flip.why.removeprefix(group(flip)).lstrip(": ")
 
 
 def instead(flip: Flip) -> str:
@@ -231,8 +223,8 @@ def kind(finding: Finding) -> str:
 def repair(finding: Finding) -> str:
     """Return what to do: in the API, or with the key that turns the rule off."""
     known = REPAIRS.get(finding.invariant)
-    advice = _UNSEEN if finding.unseen or known is None else f"{known[:1].upper()}{known[1:]}"
     if known is None:
-        return f"{advice}."
+        return f"{_UNSEEN}."
+    advice = _UNSEEN if finding.unseen else f"{known[:1].upper()}{known[1:]}"
     level = "warn" if finding.level == "error" else "off"
     return f"{advice}. If you accept this, set `invariants.{finding.invariant}: {level}`."
