@@ -100,24 +100,20 @@ def render_alert(ended: Ended, publication: Publication, *, sticky: str | None =
 
     `rerun` says that the very commit that passed was judged again.
     """
+    worst: list[Line] = []
     if isinstance(ended, RunFailure):
         verdict, suite, sentence = ended.label, ended.suite or "", ended.lines[0]
         rest = "The whole message, and what to do next"
     else:
         verdict, suite, sentence = ended.verdict.outcome, ended.run.suite, ended.verdict.headline
-        rest = "Everything that changed"
+        rest, several = "Everything that changed", ended.scorecard.several_modes
+        # what was compared says nothing of the change if nothing is decided
+        if not formatting.undecided(ended):
+            worst = [questions.in_line(flip, several=several) for flip in ended.lost[:TOP]]
+            worst = worst or [line(text) for text in metric_tables.in_words(ended, TOP)]
     of_suite = f" (suite {safe(suite, limit=60)})" if suite else ""
     head = f"{lost(verdict, of_suite, rerun=rerun)} {safe(sentence, limit=300, middle=True)}"
-    named = "\n".join(markdown_item([own]) for own in _worst(ended))
-    return paragraphs(head, named, whole(rest, sticky, publication))
-
-
-def _worst(ended: Ended) -> list[Line]:
-    # what was compared says nothing of the change if nothing is decided
-    if isinstance(ended, RunFailure) or formatting.undecided(ended):
-        return []
-    questions_lost = [*map(questions.in_words, ended.lost[:TOP])]
-    return questions_lost or [line(text) for text in metric_tables.in_words(ended, TOP)]
+    return paragraphs(head, "\n".join(markdown_item([own]) for own in worst), whole(rest, sticky, publication))
 
 
 def lost(verdict: str, of_suite: str, *, rerun: bool) -> str:

@@ -57,11 +57,7 @@ def overall(outcomes: Sequence[SuiteOutcome]) -> str:
 def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, sticky: str, rerun: bool) -> str:
     """Render the short comment that is posted anew when a step that passed does so no more."""
     lost = [outcome for outcome in ranked(outcomes) if outcome.verdict not in {"pass", NOT_RUN}]
-    named = [
-        f"- {header.sign(outcome.verdict)} {safe(outcome.suite, limit=NAME)}: {safe(outcome.verdict, limit=40)}. "
-        f"{inert(outcome.headline, limit=300, middle=True)}"
-        for outcome in lost[:TOP]
-    ]
+    named = [f"- {_titled(one)}. {inert(one.headline, limit=300, middle=True)}" for one in lost[:TOP]]
     more = [f"- … and {counted(len(lost) - TOP, 'more suite')}"] if len(lost) > TOP else []
     everything = comment.whole("Everything that changed", sticky, publication)
     head = f"{comment.lost(overall(outcomes), '', rerun=rerun)} {summed(outcomes)}."
@@ -100,9 +96,12 @@ def render(
 
 def _fold(outcome: SuiteOutcome, publication: Publication, links_of: LinksOf) -> tuple[str, str]:
     own = Publication(links=links_of(outcome), relayed=publication.relayed)
-    title = f"{header.sign(outcome.verdict)} {safe(outcome.suite, limit=NAME)}: {safe(outcome.verdict, limit=40)}"
     parts = list(_parts(outcome, own))
-    return title, page(parts, utf16_units, _EACH, links=own.links, elsewhere=sections.elsewhere(own))
+    return _titled(outcome), page(parts, utf16_units, _EACH, links=own.links, elsewhere=sections.elsewhere(own))
+
+
+def _titled(outcome: SuiteOutcome) -> str:
+    return f"{header.sign(outcome.verdict)} {safe(outcome.suite, limit=NAME)}: {safe(outcome.verdict, limit=40)}"
 
 
 def _parts(outcome: SuiteOutcome, publication: Publication) -> Iterator[Part]:

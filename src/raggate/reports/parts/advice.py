@@ -42,9 +42,18 @@ _BY_CODE = {
 }
 """Code of the reason that comes first -> what to do; `{log}` stands for where the API's output is."""
 
+_BY_OUTCOME = {
+    "invariant broken": "correct what is named under each invariant, or set its level in `invariants`. Then run it "
+    "again.",
+    "interrupted": "run the job again: it was cancelled before it had a verdict.",
+}
 _NO_VERDICT = "correct what is named above, then run the job again. The check stays red until then."
 
 LOOK_FIRST = "Look at the numbers and at the questions that were not found. Later changes are compared with them."
+_ANEW = (
+    "This run does not pass with the baseline of this pull request. Promote a run of this build, and commit the new "
+    "baseline: `raggate promote latest`."
+)
 MATCH_FIRST = (
     "Make the API and the golden set name notes and headings in the same way. Until then nothing can be scored, and "
     "promotion is refused."
@@ -58,10 +67,8 @@ def next_step(review: Review, lists: str = "in `report.html`") -> str:
         return ""
     if verdict.outcome in RED:
         return _regression(review, lists)
-    if verdict.outcome == "invariant broken":
-        return "correct what is named under each invariant, or set its level in `invariants`. Then run it again."
-    if verdict.outcome == "interrupted":
-        return "run the job again: it was cancelled before it had a verdict."
+    if verdict.outcome in _BY_OUTCOME:
+        return _BY_OUTCOME[verdict.outcome]
     codes = [reason.code for reason in verdict.reasons]
     if set(codes) <= {"no-baseline"}:
         return ""
@@ -83,10 +90,8 @@ def _regression(review: Review, lists: str) -> str:
     if codes == {"waiver-expired"}:
         return "remove the expired entry from `waivers`, or give it a later `expires`. Then push again."
     # with --against the keys are those of the commit, not of the files here
-    if review.judged_by:
-        end = "If you accept the loss, add it under `waivers`, which counts after the merge."
-    else:
-        end = "If you accept the loss, add it under `waivers`, or promote this run with `--allow-regression`."
+    how = "which counts after the merge" if review.judged_by else "or promote this run with `--allow-regression`"
+    end = f"If you accept the loss, add it under `waivers`, {how}."
     # where raggate.yml can mend it, a look at one question shows no more
     stops = next((reach.why for reach in review.comparison.reach if reach.by_text and not reach.matches), "")
     if stops:
@@ -102,10 +107,8 @@ def _regression(review: Review, lists: str) -> str:
 def command(review: Review) -> str:
     """Return the command that repeats a run: of a regression, with the first question that broke alone."""
     whole, first = review.run.provenance.reproduce, first_red(review)
-    alone = review.verdict.outcome in RED and review.run.selection is None and first is not None
-    if not whole or not alone or first is None or not _PLAIN.fullmatch(first.case_id):
-        return whole
-    return f"{whole} --case {first.case_id}"
+    alone = whole and review.verdict.outcome in RED and review.run.selection is None
+    return f"{whole} --case {first.case_id}" if alone and first and _PLAIN.fullmatch(first.case_id) else whole
 
 
 def first_red(review: Review) -> Flip | None:
@@ -124,12 +127,8 @@ def first_steps(review: Review) -> list[str]:
     nothing = any(reason.code == "no-match" for reason in review.verdict.reasons)
     merge = ["Merge this while the check is not required yet."] if review.context.first_run else []
     if review.context.brings:
-        agrees = review.context.brings == "pass"
-        anew = (
-            "This run does not pass with the baseline of this pull request. Promote a run of this build, and commit "
-            "the new baseline: `raggate promote latest`."
-        )
-        return [LOOK_FIRST, *([] if agrees else [anew]), *merge, "Then require the check."]
+        anew = [] if review.context.brings == "pass" else [_ANEW]
+        return [LOOK_FIRST, *anew, *merge, "Then require the check."]
     end = ", then require the check" if merge else ""
     promote = f"Promote a baseline with `raggate promote latest` or the promotion workflow{end}."
     return [MATCH_FIRST if nothing else LOOK_FIRST, *merge, promote]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from raggate.base.numbers import counted, fixed, often
 from raggate.config.gate_settings import DEFAULT_GATED
@@ -10,7 +10,7 @@ from raggate.config.schema import DESCRIPTION
 from raggate.models.comparison import Comparison, Flip
 from raggate.models.metric_names import UNJUDGED, family
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
+from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review, of_parts
 from raggate.scoring import score
 from raggate.scoring.repeats import Repeated
@@ -65,13 +65,10 @@ def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
 
     A mode that is gone has none: one reason tells it.
     """
-    deciding = [
-        row
-        for row in rows
-        if row.delta.slice == OVERALL and (row.gated or row.status in BAD or row.status in {"no baseline", "advisory"})
-    ]
     left = {row.delta.mode for row in rows if row.delta.current.n or row.delta.current.unscored}
-    shown = [row for row in deciding if row.delta.mode in left]
+    told = {*BAD, "no baseline", "advisory"}
+    overall = [row for row in rows if row.delta.slice == OVERALL and row.delta.mode in left]
+    shown = [row for row in overall if row.gated or row.status in told]
 
     def order(row: GatedMetric) -> tuple[str, int, tuple[str | int, ...]]:
         harmless = 2 if row.status not in BAD else int(bool(row.unproven))
@@ -83,8 +80,8 @@ def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
 def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
     """Return the overall rows of metrics that are not gated but moved; how far lists are judged stands by itself."""
     main = main_rows(rows)
-    shown = [row for row in rows if row.delta.slice == OVERALL and row.delta.differs and row not in main]
-    shown = [row for row in shown if family(row.delta.metric) != UNJUDGED]
+    moved = [row for row in rows if row.delta.slice == OVERALL and row.delta.differs and row not in main]
+    shown = [row for row in moved if family(row.delta.metric) != UNJUDGED]
     return sorted(shown, key=lambda row: (row.delta.mode, _natural(row.delta.metric)))
 
 
@@ -182,49 +179,40 @@ def about(run: Run) -> dict[str, str]:
 
 def operations_line(scorecard: Scorecard) -> str:
     """Write how the calls went in one line; nothing where that is not known."""
-    operations = scorecard.operations
-    if operations is None:
-        return ""
+    return "" if scorecard.operations is None else " · ".join(_calls(scorecard, scorecard.operations))
+
+
+def _calls(scorecard: Scorecard, operations: Operations) -> Iterator[str]:
     left = operations.failures.get("aborted", 0)
     calls = counted(operations.calls - left, "call")
     # one call can be tried again several times
     again = counted(operations.retries, "retry", "retries") if operations.retries else "0 retried"
-    parts = [f"{calls}, {operations.failed - left} failed, {again}"]
+    yield f"{calls}, {operations.failed - left} failed, {again}"
     if left:
-        parts.append(f"{counted(left, 'call')} not made")
-    empty = operations.rates.get("empty_result_rate")
-    if empty is not None and empty.value:
-        parts.append(f"{round(empty.value * empty.n)} without any passage")
-    repeated = Repeated.of(scorecard.fingerprint)
-    if repeated is not None:
-        parts.append(_repeated(repeated))
-    probes = scorecard.fingerprint.get("probes")
-    if type(probes) is int:
-        parts.append(f"{probes} asked for invariants")
-    found = score.found_headings(scorecard.fingerprint.get("found_headings"))
-    if found:
+        yield f"{counted(left, 'call')} not made"
+    if (empty := operations.rates.get("empty_result_rate")) is not None and empty.value:
+        yield f"{round(empty.value * empty.n)} without any passage"
+    if (repeated := Repeated.of(scorecard.fingerprint)) is not None:
+        yield _repeated(repeated)
+    if type(probes := scorecard.fingerprint.get("probes")) is int:
+        yield f"{probes} asked for invariants"
+    if found := score.found_headings(scorecard.fingerprint.get("found_headings")):
         passages, matches = map(sum, zip(*found.values(), strict=True))
-        parts.append(
-            f"headings of {counted(passages, 'passage')} found by text ({counted(matches, 'match', 'matches')})"
-        )
+        yield f"headings of {counted(passages, 'passage')} found by text ({counted(matches, 'match', 'matches')})"
     for step, label in (("client_ms", "latency"), ("retrieval_ms", "retrieval")):
-        times = operations.latency.get(step)
-        if times:
-            parts.append(f"{label} p50 {fixed(times['p50'], 0)} ms, p95 {fixed(times['p95'], 0)} ms")
+        if times := operations.latency.get(step):
+            yield f"{label} p50 {fixed(times['p50'], 0)} ms, p95 {fixed(times['p95'], 0)} ms"
     coverage = operations.coverage or {}
     if "docs_processed" in coverage:
         counts = ((coverage["docs_processed"], "document"), (coverage.get("chunks_embedded", "?"), "passage"))
         sizes = (f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
-        parts.append(f"index {', '.join(sizes)}")
-    return " · ".join(parts)
+        yield f"index {', '.join(sizes)}"
 
 
 def _repeated(repeated: Repeated) -> str:
-    if not repeated.failed and not repeated.differ:
-        return f"{repeated.asked} asked {often(repeated.times)}, all ranked alike"
     missing = f", {repeated.failed} without a second answer" if repeated.failed else ""
-    differ = f"{repeated.differ} of {repeated.compared} ranked differently"
-    return f"{repeated.asked} asked {often(repeated.times)}{missing}, {differ}"
+    differ = f"{repeated.differ} of {repeated.compared} ranked differently" if repeated.differ or missing else ""
+    return f"{repeated.asked} asked {often(repeated.times)}{missing}, {differ or 'all ranked alike'}"
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

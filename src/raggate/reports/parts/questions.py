@@ -186,8 +186,3 @@ def _filed(flip: Flip, *, several: bool) -> Span:
 
 def _must(flip: Flip) -> str:
     return (" 🔒 must pass" if flip.must_pass else "") + (" · waived" if flip.waived else "")
-
-
-def in_words(flip: Flip) -> Line:
-    """Return a question that broke in one line, for a short message."""
-    return line(bold(_asked(flip), 120), f"{_must(flip)} · {rank_change(flip)}")
