@@ -16,8 +16,7 @@ from raggate.base.errors import UsageError
 from raggate.models.golden import EVERYTHING, Choice, Selection
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Run
-from raggate.models.verdict import ReportContext
-from raggate.pipeline import check, run_directory
+from raggate.pipeline import check
 from raggate.pipeline.check import notes_address, selected
 from raggate.pipeline.request import Request, Voice, unheard
 from tables import each_row
@@ -182,16 +181,6 @@ def test_no_address(checkout: Hostile) -> None:
     for dirty in (True, None):
         assert address(checkout, measured(checkout, dirty=dirty), GITHUB) == ""
     assert address(checkout, measured(checkout, vault="fetched"), GITHUB) == ""
-
-
-def test_it_is_not_stored(tmp_path: Path) -> None:
-    """A run directory has no address, and one that was put there is not read: it could lead anywhere."""
-    run_directory.write_context(tmp_path, ReportContext(root="../", forge="https://forge.example/a/b/blob/x/"))
-    file = tmp_path / run_directory.ASIDE_FILE
-    assert "forge.example" not in file.read_text()
-    file.write_text(file.read_text().replace('"forge": ""', '"forge": "https://evil.example/a/b/blob/x/"'))
-    context = run_directory.read_context(tmp_path)
-    assert (context.root, context.forge) == ("../", "")
 
 
 @each_row(

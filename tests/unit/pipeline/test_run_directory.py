@@ -116,18 +116,16 @@ class TestRoundTrip:
         assert run_directory.read(tmp_path) == run
 
     def test_text_is_cut_on_disk_only(self, tmp_path: Path) -> None:
-        """A long text is cut to 200 characters when it is written and stays whole in memory."""
+        """A long text is cut to 200 characters when it is written, once, and stays whole in memory."""
         run = stored_run(LONG)
         run_directory.write(tmp_path, run)
         assert run == stored_run(LONG)
-        response = run_directory.read(tmp_path).results[0].result.response
-        assert response is not None
-        assert [chunk.text for chunk in response.chunks] == [
-            LONG[:200] + "...",
-            "Text of the note.",
-            LONG[:200] + "...",
-        ]
+        once = run_directory.read(tmp_path)
+        texts = [chunk.text for chunk in once.results[0].result.chunks]
+        assert texts == [LONG[:200] + "...", "Text of the note.", LONG[:200] + "..."]
         assert LONG[:201] not in plain_rows(tmp_path).read_text()
+        run_directory.write(tmp_path, once)
+        assert run_directory.read(tmp_path) == once
 
     @pytest.mark.parametrize(
         ("length", "truncated"), [pytest.param(200, False, id="fits"), pytest.param(201, True, id="one-too-long")]
@@ -144,13 +142,6 @@ class TestRoundTrip:
         whole, cut = (score(one, [10]).slices for one in (run, run_directory.read(tmp_path)))
         assert cut == whole
         assert whole["hybrid"]["overall"]["context_chars_at_10"].value == (2 * len(LONG) + len("Text of the note.")) / 2
-
-    def test_a_cut_run_can_be_written_again(self, tmp_path: Path) -> None:
-        """Writing a run that was read changes nothing: cut texts are not cut again and stay marked."""
-        run_directory.write(tmp_path, stored_run(LONG))
-        once = run_directory.read(tmp_path)
-        run_directory.write(tmp_path, once)
-        assert run_directory.read(tmp_path) == once
 
 
 class TestLinks:
@@ -241,202 +232,6 @@ NO_SUPPORT = "the labels name gold supports that the question does not have"
 INCOMPLETE = "not a complete run configuration "
 
 
-@pytest.mark.parametrize(
-    ("number", "path", "value", "message"),
-    [
-        pytest.param(2, ("test_case_id",), "q9", "no question 'q9' in golden.jsonl", id="case-unknown"),
-        pytest.param(2, ("test_case_id",), "q1", "'q1' is already in line 1", id="case-twice"),
-        pytest.param(
-            1, ("test_case_id",), MISSING, f"{NO_ROW}Object missing required field `test_case_id`", id="case-missing"
-        ),
-        pytest.param(1, ("labels",), [], f"{NO_ROW}Expected `object`, got `array`", id="labels-no-object"),
-        pytest.param(1, ("result", "retries"), "3", f"{NO_ROW}Expected `int`, got `str`", id="retries-as-text"),
-        pytest.param(1, ("labels", "heading_only", 0), 0, f"{NO_ROW}Expected `bool`, got `int`", id="heading-only-0"),
-        pytest.param(
-            1,
-            ("result", "response", "chunks", 0, "text"),
-            5,
-            f"{NO_ROW}Expected `str`, got `int` - at `$.result.response.chunks[0].text`",
-            id="text",
-        ),
-        pytest.param(3, ("result", "failure"), None, "expected either a response or a failure", id="neither"),
-        pytest.param(
-            1,
-            ("result", "failure"),
-            {"kind": "timeout", "message": "x"},
-            "expected either a response or a failure",
-            id="both",
-        ),
-        pytest.param(
-            3,
-            ("result", "failure", "kind"),
-            "boredom",
-            f"{NO_ROW}Invalid enum value 'boredom'",
-            id="failure-kind-unknown",
-        ),
-        pytest.param(1, ("labels", "matches"), [[]], NO_FIT, id="too-few-matches"),
-        pytest.param(1, ("labels", "heading_only"), [], NO_FIT, id="too-few-heading-only"),
-        pytest.param(1, ("labels", "bodiless"), [], NO_FIT, id="too-few-bodiless"),
-        pytest.param(1, ("labels", "duplicates"), [3], NO_FIT, id="duplicate-beyond-list"),
-        pytest.param(1, ("labels", "duplicates"), [-1], NO_FIT, id="duplicate-negative"),
-        pytest.param(1, ("labels", "leaks"), [{"rank": 4, "note": "a"}], NO_FIT, id="leak-beyond-list"),
-        pytest.param(
-            1,
-            ("labels", "matches"),
-            [[1], [], []],
-            NO_SUPPORT,
-            id="no-support",
-        ),
-        pytest.param(
-            1,
-            ("labels", "matches"),
-            [[-1], [], []],
-            NO_SUPPORT,
-            id="negative",
-        ),
-    ],
-)
-def test_hostile_results(tmp_path: Path, number: int, path: tuple[str | int, ...], value: object, message: str) -> None:
-    """A results.jsonl that does not hold what it should is a usage error that names file and line."""
-    run_directory.write(tmp_path, stored_run())
-    rewritten(tmp_path, "results.jsonl", number, *path, value=value)
-    with pytest.raises(UsageError) as caught:
-        run_directory.read(tmp_path)
-    assert caught.value.message.startswith(f"{tmp_path}/results.jsonl:{number}: {message}")
-    assert "\n" not in caught.value.message
-
-
-@pytest.mark.parametrize(
-    ("line", "message"),
-    [
-        (b"{", "Input data was truncated"),
-        (b'{"a": NaN}', "JSON is malformed"),
-        (b"\xff", "JSON is malformed"),
-        (b"[]", "Expected `object`, got `array`"),
-    ],
-)
-def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
-    """A line that is no result is a usage error that names file and line, blank lines counted."""
-    run_directory.write(tmp_path, stored_run())
-    plain_rows(tmp_path).write_bytes(b"\n\n" + line)
-    with pytest.raises(UsageError) as caught:
-        run_directory.read(tmp_path)
-    assert caught.value.message.startswith(f"{tmp_path}/results.jsonl:3: {NO_ROW}{message}")
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        pytest.param(("schema",), "raggate/run/9", "schema is 'raggate/run/9', but this raggate reads", id="newer"),
-        pytest.param(("schema",), MISSING, "schema is 'None', but this raggate reads 'raggate/run/1'", id="no-schema"),
-        pytest.param(("run_id",), MISSING, INCOMPLETE + "(KeyError('run_id'))", id="no-run-id"),
-        pytest.param(("golden",), [], INCOMPLETE + "(TypeError(", id="golden-no-object"),
-        pytest.param(("config",), 5, INCOMPLETE + "(TypeError(", id="config-no-object"),
-        pytest.param(("fingerprint",), 5, INCOMPLETE + "(AttributeError(", id="fingerprint-no-object"),
-        pytest.param(("fingerprint", "notes"), ["x"], INCOMPLETE + "(ValueError(", id="notes-no-object"),
-        pytest.param(
-            ("fingerprint", "notes"),
-            {"a.md": "1"},
-            INCOMPLETE + "(ValueError(",
-            id="note-without-vault",
-        ),
-        pytest.param(("golden", "part_of"), "many", INCOMPLETE + "(ValueError(", id="part-of-no-number"),
-        pytest.param(("golden", "part_of"), 0, INCOMPLETE + "(ValueError(", id="part-of-fewer-questions"),
-        pytest.param(("fingerprint", "modes"), 5, INCOMPLETE + "(ValueError(", id="modes-no-list"),
-        pytest.param(("fingerprint", "modes"), [["x"]], INCOMPLETE + "(ValueError(", id="mode-no-name"),
-        pytest.param(("duration_s",), "long", "duration_s: ", id="duration-no-number"),
-        pytest.param(("duration_s",), "1", "duration_s: ", id="duration-as-text"),
-        pytest.param(("log",), 5, "log: ", id="log-no-list"),
-        pytest.param(("stopped",), False, "stopped: ", id="stopped-false"),
-        pytest.param(("interrupted",), "no", "interrupted: ", id="interrupted-as-text"),
-        pytest.param(("selection",), {"asked": [], "of": "3", "words": ""}, "selection.of: ", id="selection-as-text"),
-        pytest.param(
-            ("config", "gate", "max_error_rate"),
-            "1",
-            "the configuration stored with run run-1 cannot be read: gate.max_error_rate: ",
-            id="gate-as-text",
-        ),
-    ],
-)
-def test_hostile_config(tmp_path: Path, path: tuple[str, ...], value: object, message: str) -> None:
-    """A config.json that does not hold what it should is a usage error that names the file."""
-    run_directory.write(tmp_path, stored_run())
-    rewritten(tmp_path, "config.json", 1, *path, value=value)
-    with pytest.raises(UsageError) as caught:
-        run_directory.read(tmp_path)
-    assert caught.value.message.removeprefix(f"{tmp_path}/config.json: ").startswith(message)
-
-
-def test_configuration_and_provenance_stand_side_by_side(tmp_path: Path) -> None:
-    """The stored configuration is that of raggate.yml, defaults filled in, with what is known of the run beside it."""
-    config = make_config()
-    run_directory.write(tmp_path, stored_run(config=config, provenance=Provenance(against="2" * 40)))
-    assert json.loads((tmp_path / "config.json").read_text())["config"] == {
-        **config.model_dump(mode="json"),
-        "raggate_version": None,
-        "checkout": {},
-        "against": "2" * 40,
-        "ignored": [],
-        "in_build_context": [],
-        "in_vaults": [],
-        "baseline_name": None,
-        "baseline_commit": None,
-        "reproduce": "",
-    }
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        pytest.param(("ask",), 7, "ask: Input should be ", id="section-no-object"),
-        pytest.param(("gate", "tolerance"), -1, "gate.tolerance: Input should be ", id="out-of-range"),
-        pytest.param(("api",), MISSING, "api: Field required", id="no-api"),
-        pytest.param(("ignored",), 5, "ignored: Expected `array`", id="files-no-list"),
-        pytest.param(("in_build_context",), [[]], "in_build_context[0]: Expected `str`", id="file-no-name"),
-        pytest.param(("checkout",), 5, "checkout: Expected `object`", id="checkout-no-object"),
-        pytest.param(("against",), {}, "against: Expected `str", id="commit-no-text"),
-        pytest.param(("kebab",), 5, "settings: Input should be ", id="imported-settings-no-object"),
-    ],
-)
-def test_hostile_configuration(tmp_path: Path, path: tuple[str, ...], value: object, message: str) -> None:
-    """A stored configuration, or what stands beside it, that is not as it should be is a usage error naming the key."""
-    run_directory.write(tmp_path, stored_run())
-    rewritten(tmp_path, "config.json", 1, "config", *path, value=value)
-    with pytest.raises(UsageError) as caught:
-        run_directory.read(tmp_path)
-    assert caught.value.message.startswith(f"the configuration stored with run run-1 cannot be read: {message}")
-    assert "\n" not in caught.value.message
-
-
-def test_trusted_configuration(tmp_path: Path) -> None:
-    """With a configuration that counts in place of the stored one, nothing is taken of that, whatever it says."""
-    run_directory.write(tmp_path, stored_run(provenance=Provenance(reproduce="rm -rf /", ignored=("a.md",))))
-    rewritten(tmp_path, "config.json", 1, "config", "gate", value="none")
-    trusted = make_config(suite="trusted")
-    run = run_directory.read(tmp_path, config=trusted)
-    assert (run.config, run.provenance) == (trusted, Provenance())
-
-
-def test_hostile_golden(tmp_path: Path) -> None:
-    """A golden.jsonl that is damaged is a usage error that names file and line."""
-    run_directory.write(tmp_path, stored_run())
-    rewritten(tmp_path, "golden.jsonl", 2, "answerable", value="maybe")
-    with pytest.raises(UsageError) as caught:
-        run_directory.read(tmp_path)
-    assert caught.value.message.startswith(f"{tmp_path}/golden.jsonl:2: question 'q2': answerable: ")
-
-
-@pytest.mark.parametrize("name", ["config.json", "golden.jsonl", "results.jsonl.gz"])
-def test_file_is_missing(tmp_path: Path, name: str) -> None:
-    """A directory that lacks a file is a usage error that names the file and asks what the directory is."""
-    run_directory.write(tmp_path, stored_run())
-    (tmp_path / name).unlink()
-    with pytest.raises(UsageError) as caught:
-        run_directory.read(tmp_path)
-    assert caught.value.message == f"{tmp_path}/{name}: No such file or directory"
-    assert caught.value.hint == "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
-
-
 VOTE = Judgement(score="groundedness", value=3.0, judge="small")
 JUDGED = Judgement(
     score="groundedness",
@@ -459,6 +254,169 @@ def judged_run() -> Run:
     return replace(run, results=(replace(first, judgements=(JUDGED, missing)), *others), judging=judging)
 
 
+def voted(levels: int) -> dict[str, Any]:
+    """Return a stored vote that has votes of its own, so many levels deep."""
+    vote: dict[str, Any] = {"score": "groundedness", "value": 3.0}
+    return {**vote, "votes": [voted(levels - 1)]} if levels else vote
+
+
+CHUNK = ("result", "response", "chunks", 0)
+BOTH = {"kind": "timeout", "message": "x"}
+PANEL = "judgements: expected votes of a panel, found votes that have votes"
+NO_REASON = "judgements: expected either a value or a reason for"
+
+
+@each_row(
+    ("number", "path", "value", "message"),
+    [
+        (2, ("test_case_id",), "q9", "no question 'q9' in golden.jsonl"),
+        (2, ("test_case_id",), "q1", "'q1' is already in line 1"),
+        (1, ("test_case_id",), MISSING, f"{NO_ROW}Object missing required field `test_case_id`"),
+        (1, ("labels",), [], f"{NO_ROW}Expected `object`, got `array`"),
+        (1, ("result", "retries"), "3", f"{NO_ROW}Expected `int`, got `str`"),
+        (1, (*CHUNK, "text"), 5, f"{NO_ROW}Expected `str`, got `int` - at `$.result.response.chunks[0].text`"),
+        (3, ("result", "failure"), None, "expected either a response or a failure"),
+        (1, ("result", "failure"), BOTH, "expected either a response or a failure"),
+        (1, ("labels", "matches"), [[]], NO_FIT),
+        (1, ("labels", "heading_only"), [], NO_FIT),
+        (1, ("labels", "bodiless"), [], NO_FIT),
+        (1, ("labels", "duplicates"), [3], NO_FIT),
+        (1, ("labels", "duplicates"), [-1], NO_FIT),
+        (1, ("labels", "leaks"), [{"rank": 4, "note": "a"}], NO_FIT),
+        (1, ("labels", "matches"), [[1], [], []], NO_SUPPORT),
+        (1, ("labels", "matches"), [[-1], [], []], NO_SUPPORT),
+        (1, ("judgements",), [5], f"{NO_ROW}Expected `object`, got `int`"),
+        (1, ("judgements", 0, "value"), 5.5, "judgements: expected 'groundedness' from 0 to 5, found 5.5"),
+        (1, ("judgements", 0, "value"), -1, "judgements: expected 'groundedness' from 0 to 5, found -1"),
+        (1, ("judgements", 0, "score"), "abstention", "judgements: expected 'abstention' from 0 to 1, found 3"),
+        (1, ("judgements", 0, "value"), None, f"{NO_REASON} 'groundedness'"),
+        (1, ("judgements", 1, "value"), 4, f"{NO_REASON} 'correctness'"),
+        (1, ("judgements", 0, "votes"), [voted(1)], PANEL),
+        (1, ("judgements", 0, "votes"), [voted(126)], PANEL),
+    ],
+)
+def test_hostile_results(
+    tmp_path_factory: pytest.TempPathFactory, number: int, path: tuple[str | int, ...], value: object, message: str
+) -> None:
+    """A results.jsonl that does not hold what it should is a usage error that names file and line."""
+    said = refused(tmp_path_factory, "results.jsonl", number, path, value)
+    assert said.startswith(f"results.jsonl:{number}: {message}")
+
+
+def refused(places: pytest.TempPathFactory, name: str, number: int, path: tuple[str | int, ...], value: object) -> str:
+    """Return why a run with another value in it is refused."""
+    directory = places.mktemp("run")
+    run_directory.write(directory, judged_run())
+    rewritten(directory, name, number, *path, value=value)
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(directory)
+    assert "\n" not in caught.value.message
+    return caught.value.message.removeprefix(f"{directory}/")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (b"{", "Input data was truncated"),
+        (b'{"a": NaN}', "JSON is malformed"),
+        (b"\xff", "JSON is malformed"),
+        (b"[]", "Expected `object`, got `array`"),
+    ],
+)
+def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
+    """A line that is no result is a usage error that names file and line, blank lines counted."""
+    run_directory.write(tmp_path, stored_run())
+    plain_rows(tmp_path).write_bytes(b"\n\n" + line)
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(tmp_path)
+    assert caught.value.message.startswith(f"{tmp_path}/results.jsonl:3: {NO_ROW}{message}")
+
+
+STORED = "the configuration stored with run run-1 cannot be read: "
+
+
+@each_row(
+    ("path", "value", "message"),
+    [
+        (("schema",), "raggate/run/9", "schema is 'raggate/run/9', but this raggate reads"),
+        (("schema",), MISSING, "schema is 'None', but this raggate reads 'raggate/run/1'"),
+        (("run_id",), MISSING, INCOMPLETE + "(KeyError('run_id'))"),
+        (("golden",), [], INCOMPLETE + "(TypeError("),
+        (("config",), 5, INCOMPLETE + "(TypeError("),
+        (("fingerprint",), 5, INCOMPLETE + "(AttributeError("),
+        (("fingerprint", "notes"), ["x"], INCOMPLETE + "(ValueError("),
+        (("fingerprint", "notes"), {"a.md": "1"}, INCOMPLETE + "(ValueError("),
+        (("golden", "part_of"), "many", INCOMPLETE + "(ValueError("),
+        (("golden", "part_of"), 0, INCOMPLETE + "(ValueError("),
+        (("fingerprint", "modes"), 5, INCOMPLETE + "(ValueError("),
+        (("fingerprint", "modes"), [["x"]], INCOMPLETE + "(ValueError("),
+        (("duration_s",), "1", "duration_s: "),
+        (("log",), 5, "log: "),
+        (("stopped",), False, "stopped: "),
+        (("interrupted",), "no", "interrupted: "),
+        (("selection",), {"asked": [], "of": "3", "words": ""}, "selection.of: "),
+        (("config", "gate", "max_error_rate"), "1", f"{STORED}gate.max_error_rate: "),
+        (("config", "gate", "tolerance"), -1, f"{STORED}gate.tolerance: Input should be "),
+        (("config", "ask"), 7, f"{STORED}ask: Input should be "),
+        (("config", "api"), MISSING, f"{STORED}api: Field required"),
+        (("config", "ignored"), 5, f"{STORED}ignored: Expected `array`"),
+        (("config", "in_build_context"), [[]], f"{STORED}in_build_context[0]: Expected `str`"),
+        (("config", "checkout"), 5, f"{STORED}checkout: Expected `object`"),
+        (("config", "against"), {}, f"{STORED}against: Expected `str"),
+        (("config", "kebab"), 5, f"{STORED}settings: Input should be "),
+    ],
+)
+def test_hostile_config(
+    tmp_path_factory: pytest.TempPathFactory, path: tuple[str, ...], value: object, message: str
+) -> None:
+    """A config.json that does not hold what it should is a usage error that names the file, or the key of a setting."""
+    assert refused(tmp_path_factory, "config.json", 1, path, value).removeprefix("config.json: ").startswith(message)
+
+
+def test_configuration_and_provenance_stand_side_by_side(tmp_path: Path) -> None:
+    """The stored configuration is that of raggate.yml, defaults filled in, with what is known of the run beside it."""
+    config = make_config()
+    run_directory.write(tmp_path, stored_run(config=config, provenance=Provenance(against="2" * 40)))
+    assert json.loads((tmp_path / "config.json").read_text())["config"] == {
+        **config.model_dump(mode="json"),
+        "raggate_version": None,
+        "checkout": {},
+        "against": "2" * 40,
+        "ignored": [],
+        "in_build_context": [],
+        "in_vaults": [],
+        "baseline_name": None,
+        "baseline_commit": None,
+        "reproduce": "",
+    }
+
+
+def test_trusted_configuration(tmp_path: Path) -> None:
+    """With a configuration that counts in place of the stored one, nothing is taken of that, whatever it says."""
+    run_directory.write(tmp_path, stored_run(provenance=Provenance(reproduce="rm -rf /", ignored=("a.md",))))
+    rewritten(tmp_path, "config.json", 1, "config", "gate", value="none")
+    trusted = make_config(suite="trusted")
+    run = run_directory.read(tmp_path, config=trusted)
+    assert (run.config, run.provenance) == (trusted, Provenance())
+
+
+def test_hostile_golden(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A golden.jsonl that is damaged is a usage error that names file and line."""
+    said = refused(tmp_path_factory, "golden.jsonl", 2, ("answerable",), "maybe")
+    assert said.startswith("golden.jsonl:2: question 'q2': answerable: ")
+
+
+@pytest.mark.parametrize("name", ["config.json", "golden.jsonl", "results.jsonl.gz"])
+def test_file_is_missing(tmp_path: Path, name: str) -> None:
+    """A directory that lacks a file is a usage error that names the file and asks what the directory is."""
+    run_directory.write(tmp_path, stored_run())
+    (tmp_path / name).unlink()
+    with pytest.raises(UsageError) as caught:
+        run_directory.read(tmp_path)
+    assert caught.value.message == f"{tmp_path}/{name}: No such file or directory"
+    assert caught.value.hint == "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
+
+
 def test_what_judges_say_reads_back_equal(tmp_path: Path) -> None:
     """Scores, reasons, claims, votes and costs of judges are those that were written; other rows have none."""
     run = judged_run()
@@ -467,35 +425,6 @@ def test_what_judges_say_reads_back_equal(tmp_path: Path) -> None:
     assert (read.results, read.judging) == (run.results, run.judging)
     rows = [json.loads(line) for line in plain_rows(tmp_path).read_text().splitlines()]
     assert ["judgements" in row for row in rows] == [True, False, False]
-
-
-def voted(levels: int) -> dict[str, Any]:
-    """Return a stored vote that has votes of its own, so many levels deep."""
-    vote: dict[str, Any] = {"score": "groundedness", "value": 3.0}
-    return {**vote, "votes": [voted(levels - 1)]} if levels else vote
-
-
-@pytest.mark.parametrize(
-    ("path", "value", "message"),
-    [
-        ((), [5], f"{NO_ROW}Expected `object`, got `int`"),
-        ((0, "value"), 5.5, "judgements: expected 'groundedness' from 0 to 5, found 5.5"),
-        ((0, "value"), -1, "judgements: expected 'groundedness' from 0 to 5, found -1"),
-        ((0, "score"), "abstention", "judgements: expected 'abstention' from 0 to 1, found 3"),
-        ((0, "value"), None, "judgements: expected either a value or a reason for 'groundedness'"),
-        ((1, "value"), 4, "judgements: expected either a value or a reason for 'correctness'"),
-        ((1, "reason"), "boredom", f"{NO_ROW}Invalid enum value 'boredom'"),
-        ((0, "votes"), [voted(1)], "judgements: expected votes of a panel, found votes that have votes"),
-        ((0, "votes"), [voted(126)], "judgements: expected votes of a panel, found votes that have votes"),
-    ],
-)
-def test_hostile_judgements(tmp_path: Path, path: tuple[str | int, ...], value: object, message: str) -> None:
-    """A judgement with both or neither of value and reason, beyond its scale, or nested as none is, is refused."""
-    run_directory.write(tmp_path, judged_run())
-    rewritten(tmp_path, "results.jsonl", 1, "judgements", *path, value=value)
-    with pytest.raises(UsageError) as caught:
-        run_directory.read(tmp_path)
-    assert caught.value.message.startswith(f"{tmp_path}/results.jsonl:1: {message}")
 
 
 def test_later_answers_are_kept_beside_the_first(tmp_path: Path) -> None:
