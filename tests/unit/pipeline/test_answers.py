@@ -8,6 +8,7 @@ from builders import make_failure, make_response, make_result
 from raggate.models.run import Result
 from raggate.models.service import IndexState
 from raggate.pipeline.answers import AnswersSoFar, index_values, note_index_facts
+from tables import each_row
 
 LOOK = IndexState(healthy=True, indexing=False, documents=3, chunks=9)
 
@@ -17,25 +18,27 @@ def told(**coverage: Any) -> Result:
     return make_result(response=make_response(coverage=coverage))
 
 
-def test_every_value_of_a_fact_is_kept_as_text() -> None:
-    """Answers of two indexes show both, also where the fact stands deeper; other keys are no facts."""
-    results = [
-        told(index_version="i2", chunk_token_stats={"mean": 25.5}, mode="fast"),
-        told(index_version="i1", chunk_token_stats=7),
-        make_result(response=None, failure=make_failure()),
-    ]
-    assert index_values(results, None) == {"chunk_tokens": ("25.5",), "index_version": ("i1", "i2")}
+SEVERAL = [
+    told(index_version="i2", chunk_token_stats={"mean": 25.5}, mode="fast"),
+    told(index_version="i1", chunk_token_stats=7),
+    make_result(response=None, failure=make_failure()),
+]
 
 
-def test_the_last_look_counts_where_no_answer_tells() -> None:
-    """The documents of an answer count more than those of the look; its chunks are those of the look."""
-    assert index_values([told(docs_processed=2)], LOOK) == {"chunks": ("9",), "documents": ("2",)}
-
-
-def test_an_index_that_changes_with_every_answer() -> None:
-    """Ten values of a fact are kept."""
-    results = [told(index_version=f"i{number:02}") for number in range(30)]
-    assert index_values(results, None) == {"index_version": tuple(f"i{number:02}" for number in range(10))}
+@each_row(
+    ("results", "look", "values"),
+    [
+        # answers of two indexes show both, also where the fact stands deeper; other keys are no facts
+        (SEVERAL, None, {"chunk_tokens": ("25.5",), "index_version": ("i1", "i2")}),
+        # where no answer tells, the last look counts
+        ([told(docs_processed=2)], LOOK, {"chunks": ("9",), "documents": ("2",)}),
+        # ten values are kept of an index that changes with every answer
+        ([told(index_version=n) for n in range(10, 40)], None, {"index_version": tuple(map(str, range(10, 20)))}),
+    ],
+)
+def test_values_of_facts(results: list[Result], look: IndexState | None, values: dict[str, tuple[str, ...]]) -> None:
+    """Every value that answers tell of a fact of the index is kept as text, in order, up to ten of them."""
+    assert index_values(results, look) == values
 
 
 def test_the_first_answer_that_tells_a_fact_counts() -> None:

@@ -100,28 +100,22 @@ def test_a_server_is_recognised(path: str, url: str, place: dict[str, str]) -> N
     assert server.called == ["search_notes"]
 
 
+def blocks(*texts: str, **more: Any) -> dict[str, Any]:
+    """Return a result with a text in each block."""
+    return {"content": [{"type": "text", "text": text} for text in texts], **more}
+
+
+IN_BLOCKS = {"text": "blocks", "response": {"chunks": {**READ, "list": "$"}}}
+BY_PATH = {"text": "# {path}\n{text}", "response": {"chunks": {"list": "$", "rel_path": "path", "text": "text"}}}
+
+
 @each_row(
     ("result", "settings"),
     [
-        ({"content": [{"type": "text", "text": json.dumps({"hits": HITS})}]}, {"response": {"chunks": READ}}),
-        (
-            {
-                "content": [{"type": "text", "text": json.dumps(hit)} for hit in HITS],
-                "structuredContent": {"result": [{"text": "two notes"}]},
-            },
-            {"text": "blocks", "response": {"chunks": {**READ, "list": "$"}}},
-        ),
-        (
-            {"content": [{"type": "text", "text": json.dumps(hit)} for hit in HITS]},
-            {"text": "blocks", "response": {"chunks": {**READ, "list": "$"}}},
-        ),
-        (
-            {"content": [{"type": "text", "text": f"# {hit['file']}\n{hit['text']}"} for hit in HITS]},
-            {
-                "text": "# {path}\n{text}",
-                "response": {"chunks": {"list": "$", "rel_path": "path", "text": "text"}},
-            },
-        ),
+        (blocks(json.dumps({"hits": HITS})), {"response": {"chunks": READ}}),
+        (blocks(*map(json.dumps, HITS), structuredContent={"result": [{"text": "two notes"}]}), IN_BLOCKS),
+        (blocks(*map(json.dumps, HITS)), IN_BLOCKS),
+        (blocks(*(f"# {hit['file']}\n{hit['text']}" for hit in HITS)), BY_PATH),
     ],
 )
 def test_results_of_every_kind_are_read(result: dict[str, Any], settings: dict[str, Any]) -> None:
@@ -137,29 +131,9 @@ def test_the_tool_that_was_named_is_called() -> None:
     assert server.called == ["lines"]
 
 
-def failing(_: dict[str, Any]) -> dict[str, Any]:
-    """Answer that the call failed."""
-    return {"content": [{"type": "text", "text": "the index is corrupt"}], "isError": True}
-
-
-def in_words(_: dict[str, Any]) -> dict[str, Any]:
-    """Answer in words alone."""
-    return {"content": [{"type": "text", "text": "I found two notes."}]}
-
-
-def as_repr(_: dict[str, Any]) -> dict[str, Any]:
-    """Answer with Python's own text of a list, as a tool whose return type is `str` does."""
-    return {"content": [{"type": "text", "text": repr(HITS)}], "structuredContent": {"result": repr(HITS)}}
-
-
-def without_hits(_: dict[str, Any]) -> dict[str, Any]:
-    """Answer with JSON in which there is no chunk."""
-    return {"content": [{"type": "text", "text": '{"hits": []}'}]}
-
-
-def without_text(_: dict[str, Any]) -> dict[str, Any]:
-    """Answer with structured content in which there is no chunk, and no text."""
-    return {"content": [], "structuredContent": {"hits": []}}
+def saying(text: str = "", **more: Any) -> Server:
+    """Return a server whose tool answers with a text, and what else its result has."""
+    return Server(answer=lambda _: {"content": [{"type": "text", "text": text}] if text else [], **more})
 
 
 @each_row(
@@ -173,15 +147,16 @@ def without_text(_: dict[str, Any]) -> dict[str, Any]:
         (Server(tools=[]), {}, "the MCP server has no tools"),
         (Server(), {"tool": "search_note"}, "'search_note' is not there"),
         (Server(tools=[{"name": "x", "inputSchema": {}}]), {"tool": "x"}, "--tool: 'x' takes no question"),
+        (saying("the index is corrupt", isError=True), {}, "the tool 'search_notes' says that it failed: the index"),
+        (saying("I found two notes."), {}, "its text is not JSON. It begins with I found two notes."),
+        # Python's own text of a list, as a tool whose return type is `str` gives it
         (
-            Server(answer=failing),
+            saying(repr(HITS), structuredContent={"result": repr(HITS)}),
             {},
-            "search_notes (query, limit): the tool 'search_notes' says that it failed: the index",
+            "It begins with [{'file': 'Keys.md', 'text'",
         ),
-        (Server(answer=in_words), {}, "its text is not JSON. It begins with I found two notes."),
-        (Server(answer=as_repr), {}, "its text is not JSON. It begins with [{'file': 'Keys.md', 'text': 'a key'}, {"),
-        (Server(answer=without_hits), {}, 'search_notes (query, limit): {"hits": []}'),
-        (Server(answer=without_text), {}, "search_notes (query, limit): {'hits': []}"),
+        (saying('{"hits": []}'), {}, 'search_notes (query, limit): {"hits": []}'),
+        (saying(structuredContent={"hits": []}), {}, "search_notes (query, limit): {'hits': []}"),
     ],
 )
 def test_what_is_missing_is_said(server: Server, wanted: dict[str, Any], said: str) -> None:
@@ -199,9 +174,8 @@ def test_a_key_is_sent_and_stays_out_of_messages() -> None:
     made = discovered(server, headers=headers)["ask"]
     assert made["headers"] == {"X-Key": "{env.API_KEY}"}
     assert {sent["x-key"] for sent in server.headers} == {"s3cret-of-theirs"}
-    loud = Server(answer=lambda _: {"content": [{"type": "text", "text": "s3cret-of-theirs"}]})
     with pytest.raises(UsageError) as caught:
-        discovered(loud, headers=headers, secrets=("s3cret-of-theirs",))
+        discovered(saying("s3cret-of-theirs"), headers=headers, secrets=("s3cret-of-theirs",))
     assert "s3cret" not in caught.value.message
 
 
