@@ -30,6 +30,7 @@ PROVENANCE = {
     "promoted_by": "maria",
     "reason": "New chunker",
     "previous": "run-0",
+    "image": f"notes-api@sha256:{'a' * 64}",
     "raggate_version": "0.1.0",
 }
 ACCEPTED = {
@@ -48,6 +49,7 @@ baselines/notes.json: baseline of suite notes
   run         run-1
   measured    2026-01-02T03:04:05Z, 100 days ago, stale after 90 days
   commit      abcdef0123456789, with uncommitted changes
+  image       notes-api@sha256:IMAGE
   promoted by maria
   reason      New chunker
   replaced    run-0
@@ -63,12 +65,6 @@ hybrid, accepted values (ratchet)
   mrr_at_5                        best 0.500 since 2026-01-02, drops 0.000
     lowered on 2026-01-02 by ben, 0.700 → 0.500: Smaller index
 """
-
-
-def test_show_image(folder: Path) -> None:
-    """The image that was measured is told where it is known."""
-    (folder / "baselines/notes.json").write_bytes(content(image=f"notes-api@sha256:{'a' * 64}"))
-    assert f"  image       notes-api@sha256:{'a' * 64}\n" in output("show")
 
 
 def content(run_id: str = "run-1", hit: float = 1.0, **provenance: Any) -> bytes:
@@ -119,22 +115,14 @@ def told(*arguments: str) -> dict[str, Any]:
     return result
 
 
-def aged(folder: Path, days: float) -> str:
-    """Date the measurement back from now, and give the line that tells its age."""
-    measured = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
-    (folder / "baselines/notes.json").write_bytes(content(measured=measured))
-    line = next(line for line in output("show").splitlines() if "measured" in line)
-    return line.partition(", ")[2]
-
-
 def test_show(folder: Path) -> None:
     """The baseline is shown with its origin, its values over all cases and what was accepted."""
     measured = (datetime.now(UTC) - timedelta(days=100.5)).strftime("%Y-%m-%dT%H:%M:%SZ")
     (folder / "baselines/notes.json").write_bytes(content(measured=measured))
-    assert output("show").replace(measured, PROVENANCE["measured"]) == SHOWN
+    assert output("show").replace(measured, PROVENANCE["measured"]).replace("a" * 64, "IMAGE") == SHOWN
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("days", "phrase"),
     [
         (0.4, "today"),
@@ -146,7 +134,9 @@ def test_show(folder: Path) -> None:
 )
 def test_age(folder: Path, days: float, phrase: str) -> None:
     """The age is told in whole days, and from 90 days on that it is stale."""
-    assert aged(folder, days) == phrase
+    measured = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    (folder / "baselines/notes.json").write_bytes(content(measured=measured))
+    assert f"{measured}, {phrase}\n" in output("show")
 
 
 @pytest.mark.usefixtures("folder")

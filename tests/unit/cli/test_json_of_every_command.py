@@ -228,9 +228,5 @@ def test_every_command_is_here() -> None:
 @pytest.mark.parametrize("name", WORDS)
 def test_a_command(stood_in: Path, name: str) -> None:
     """It prints one document by the schema, whose result has all keys that are described and no other."""
-    told(stood_in, name, WORDS[name])
-
-
-def test_a_run_says_that_it_is_partial(stood_in: Path) -> None:
-    """A run of a part of the questions says so, with how many these are."""
-    assert told(stood_in, "run", ("--limit", "1"))["result"]["partial"] == {"asked": 1, "of": 30}
+    result = told(stood_in, name, WORDS[name])["result"]
+    assert name != "run" or result["partial"] == {"asked": 1, "of": 30}

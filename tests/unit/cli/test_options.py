@@ -25,13 +25,6 @@ cli.loaded()
 OPTIONS = list(fractions(cli))
 
 
-def test_there_are_such_options() -> None:
-    """The walk through the commands finds the limits of the comparisons."""
-    assert ("kebab", "compare", "--max-drop") in OPTIONS
-    assert ("substrate", "compare", "--threshold") in OPTIONS
-    assert len(OPTIONS) >= 9
-
-
 @each_row("text", ["nan", "NaN", "-nan", "inf", "-inf", "1e999"])
 @each_row("words", OPTIONS, ids=" ".join)
 def test_not_a_number_is_refused(words: tuple[str, ...], text: str) -> None:

@@ -97,12 +97,6 @@ def test_a_preset_counts_what_its_engine_can(name: str, answer: object, counts: 
     assert not state.indexing
 
 
-@each_row("name", ["chroma", "hayhooks", "khoj", "langserve"])
-def test_a_preset_without_counts(name: str) -> None:
-    """An engine that cannot tell them is asked for none, so `probe` says what that costs."""
-    assert loaded(name).ask.index is None
-
-
 def sent_by(name: str) -> list[Any]:
     """Return the values that a preset sends for the question."""
     settings = loaded(name)
@@ -173,7 +167,9 @@ def test_a_preset_loosens_nothing(name: str) -> None:
 
 
 def test_another_address() -> None:
-    """An address that is given takes the place of the usual one, and only one without a path does."""
+    """An address that is given takes the place of the usual one, and only one without a path does; names are known."""
+    with pytest.raises(UsageError, match=r"expected one of basic-memory, .*chroma.*Did you mean 'opensearch'"):
+        first_config.preset("opensarch", "")
     assert loaded("r2r", "https://r2r.example:1").api.url == "https://r2r.example:1"
     with pytest.raises(UsageError, match="expected the address without a path"):
         loaded("r2r", "http://x/v3")
@@ -182,9 +178,3 @@ def test_another_address() -> None:
     hostile = 'http://x"}\ngate: {tolerance: 1}\n#'
     with pytest.raises(UsageError):
         loaded("r2r", hostile)
-
-
-def test_an_unknown_preset() -> None:
-    """All there are are named, and the nearest."""
-    with pytest.raises(UsageError, match=r"expected one of basic-memory, .*chroma.*Did you mean 'opensearch'"):
-        first_config.preset("opensarch", "")

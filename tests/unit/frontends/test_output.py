@@ -19,6 +19,7 @@ from raggate.base.errors import CannotTell, FileProblems, Problem, RaggateError,
 from raggate.cli import main
 from raggate.frontends import console, output
 from raggate.models.answer import Answer
+from tables import each_row
 
 SHIPPED = json.loads((Path(main.__file__).parent / "output.schema.json").read_text(encoding="utf-8"))
 VALID = Draft202012Validator(SHIPPED)
@@ -95,18 +96,20 @@ def test_places_are_told_apart() -> None:
     assert document["error"]["problems"] == [{"file": "a.jsonl", "line": 3, "text": "no such heading", "key": "q1"}]
 
 
-def test_codes_of_errors() -> None:
-    """Each kind of end has a code of its own, also the two that no error tells of."""
-    rows: list[tuple[int, RaggateError | None, str]] = [
+@each_row(
+    ("code", "error", "name"),
+    [
         (2, UsageError("x"), "usage-error"),
         (3, CannotTell("x"), "cannot-tell"),
         (130, None, "interrupted"),
         (70, None, "internal-error"),
-    ]
-    for code, error, name in rows:
-        document = output.document("check", code, error)
-        VALID.validate(document)
-        assert document["error"]["code"] == name
+    ],
+)
+def test_codes_of_errors(code: int, error: RaggateError | None, name: str) -> None:
+    """Each kind of end has a code of its own, also the two that no error tells of."""
+    document = output.document("check", code, error)
+    VALID.validate(document)
+    assert document["error"]["code"] == name
 
 
 def test_an_interrupted_verdict_is_a_result() -> None:
@@ -154,17 +157,20 @@ class _Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("terminal", [False, True])
-def test_colours(monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> None:
-    """NO_COLOR wins over FORCE_COLOR, which wins over what standard output is; empty variables say nothing."""
-    monkeypatch.setattr("sys.stdout", _Terminal() if terminal else io.StringIO())
-    rows: list[tuple[dict[str, str], bool]] = [
-        ({}, terminal),
+@each_row(
+    ("environment", "colours"),
+    [
+        ({}, None),
         ({"NO_COLOR": "1"}, False),
-        ({"NO_COLOR": ""}, terminal),
+        ({"NO_COLOR": ""}, None),
         ({"FORCE_COLOR": "1"}, True),
-        ({"FORCE_COLOR": ""}, terminal),
+        ({"FORCE_COLOR": ""}, None),
         ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
-    ]
-    for environment, colours in rows:
-        assert output.coloured(environment) is colours, environment
+    ],
+)
+@each_row("terminal", [False, True])
+def test_colours(environment: dict[str, str], colours: bool | None, *, terminal: bool) -> None:
+    """NO_COLOR wins over FORCE_COLOR, which wins over what standard output is; empty variables say nothing."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdout", _Terminal() if terminal else io.StringIO())
+        assert output.coloured(environment) is (terminal if colours is None else colours)

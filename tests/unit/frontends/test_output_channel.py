@@ -30,15 +30,6 @@ def commands(text: str) -> list[grammar.Command]:
     return grammar.Log().feed(text).commands
 
 
-def test_the_parser_sees_forged_commands() -> None:
-    """The instrument of this page finds each kind of forged command, so that its silence means something."""
-    forged = ["::error::x", " \u2003::WARNING file=a::x", "api | ##[set-output name=a]b", "sut | hi\r::error::x"]
-    for text in forged:
-        assert len(commands(text + "\n")) == 1
-    assert commands("::stop-commands::t\n::error::x\n::T::\n")[1:] == []
-    assert commands("a ::error::x\n::nothing::x\n::error x\n") == []
-
-
 @each_row("color", [False, True])
 @each_row("width", [60, 140])
 def test_the_report_of_a_hostile_run(width: int, *, color: bool) -> None:
