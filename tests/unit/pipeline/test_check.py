@@ -159,19 +159,15 @@ def address(checkout: Hostile, run: Run, environment: dict[str, str], *, first_r
     return notes_address(request, run, first_run=first_run)
 
 
-def test_files_of_the_checked_out_commit(checkout: Hostile) -> None:
-    """On GitHub and GitLab the configuration's directory is named at the commit of the checkout."""
+def test_where_the_notes_of_a_run_are(checkout: Hostile) -> None:
+    """On GitHub and GitLab at the commit of the checkout, or of the commit that judges, but not on a first run."""
     run, commit = measured(checkout), head(checkout)
     assert address(checkout, run, GITHUB) == f"https://forge.example/team/notes/blob/{commit}/sub/"
     assert address(checkout, run, GITLAB) == f"https://gitlab.example/group/team/notes/-/blob/{commit}/sub/"
-
-
-def test_files_of_the_trusted_commit(checkout: Hostile) -> None:
-    """Where another commit judges, its notes were read, but not on a first run, which it has none for."""
     run = measured(checkout, against=TRUSTED, dirty=True)
     assert address(checkout, run, GITHUB) == f"https://forge.example/team/notes/blob/{TRUSTED}/sub/"
     run = measured(checkout, against=TRUSTED)
-    assert f"/blob/{head(checkout)}/" in address(checkout, run, GITHUB, first_run=True)
+    assert f"/blob/{commit}/" in address(checkout, run, GITHUB, first_run=True)
 
 
 def test_no_address(checkout: Hostile) -> None:

@@ -48,6 +48,11 @@ def claimed(*answers: ProbeAnswer) -> tuple[Run, Inputs]:
     return run, inputs
 
 
+def accepted(run: Run, inputs: Inputs) -> Run:
+    """Judge the run by the inputs."""
+    return claimed_run.accepted(run, inputs, reproduce="", hint="")
+
+
 def test_the_trusted_inputs_say_what_is_asked_and_what_is_private() -> None:
     """Answers to their probes are believed; other probes are dropped, missing ones are not answered."""
     _, inputs = claimed()
@@ -55,7 +60,7 @@ def test_the_trusted_inputs_say_what_is_asked_and_what_is_private() -> None:
     result = make_result(response=make_response(make_chunk()))
     other = replace(private, question="What nobody asked?")
     run, inputs = claimed(ProbeAnswer(probe=other, result=result), ProbeAnswer(probe=private, result=result))
-    kept = claimed_run.accepted(run, inputs, reproduce="", hint="").probes
+    kept = accepted(run, inputs).probes
     assert kept.private == ("work/diary.md",)
     assert [answer.probe for answer in kept.answers] == [private, principal]
     first, second = kept.answers
@@ -71,7 +76,7 @@ def test_answers_are_those_that_were_asked_for() -> None:
 
     def judged(*answers: LabelledResult, **fields: Any) -> Run:
         run = make_run(*answers, config=SETTINGS, fingerprint=inputs.fingerprint())
-        return claimed_run.accepted(replace(run, golden=inputs.golden, **fields), inputs, reproduce="", hint="")
+        return accepted(replace(run, golden=inputs.golden, **fields), inputs)
 
     assert [item.case.id for item in judged(*items[:3]).results] == ["q0", "q1", "q2"]
     assert len(judged(items[0], stopped="it died").results) == 1
@@ -108,7 +113,7 @@ def test_numbers_that_nothing_measures_are_refused(key: str, value: float) -> No
     else:
         wild = replace(item.result, **{key: value})
     with pytest.raises(CannotTell) as refused:
-        claimed_run.accepted(replace(run, results=[replace(item, result=wild)]), inputs, reproduce="", hint="")
+        accepted(replace(run, results=[replace(item, result=wild)]), inputs)
     place = f"answer to {item.case.id} ({wild.mode}): {key}"
     assert refused.value.message.startswith(f"the run cannot be read: {place}: expected a number from 0 to ")
 
@@ -117,12 +122,12 @@ def test_how_much_the_index_held_is_kept() -> None:
     """A fork's index is held to the baseline's too, by the answers or by the last look; a wild count is none."""
     run, inputs = claimed()
     looked = {**run.fingerprint, "documents": 7, "chunks": -1}
-    seen = claimed_run.accepted(replace(run, fingerprint=looked), inputs, reproduce="", hint="").fingerprint
+    seen = accepted(replace(run, fingerprint=looked), inputs).fingerprint
     assert (seen["documents"], seen.get("chunks")) == (7, None)
     coverage = {"docs_processed": 8, "chunks_embedded": 30, "docs_with_0_chunks": 3}
     item = make_labelled(run.results[0].case, make_result(response=make_response(make_chunk(), coverage=coverage)))
     answered = replace(run, results=(item,), fingerprint=looked)
-    seen = claimed_run.accepted(answered, inputs, reproduce="", hint="").fingerprint
+    seen = accepted(answered, inputs).fingerprint
     assert (seen["documents"], seen["chunks"]) == (8, 30)
     assert seen["empty_documents"] == 3
     assert {key for key in INDEX_FACTS if key not in seen} == {"index_version", "chunker_version", "chunk_tokens"}
@@ -136,7 +141,7 @@ def test_a_leak_names_a_note_that_there_is() -> None:
     result = make_result(response=make_response(make_chunk()))
     said = ProbeAnswer(probe=private, result=result, leaks=(Leak(rank=1, note="believe me"), leak))
     run, inputs = claimed(said)
-    assert claimed_run.accepted(run, inputs, reproduce="", hint="").probes.answers[0].leaks == (leak,)
+    assert accepted(run, inputs).probes.answers[0].leaks == (leak,)
 
 
 def test_a_probe_that_failed_has_no_words_of_its_own() -> None:
@@ -145,8 +150,7 @@ def test_a_probe_that_failed_has_no_words_of_its_own() -> None:
     private, _ = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
     said = make_result(failure=make_failure(message="::error::believe me"))
     run, inputs = claimed(ProbeAnswer(probe=private, result=said))
-    accepted = claimed_run.accepted(run, inputs, reproduce="", hint="")
-    findings = check_answers(accepted, SETTINGS.invariants, SETTINGS.gate)
+    findings = check_answers(accepted(run, inputs), SETTINGS.invariants, SETTINGS.gate)
     assert {finding.invariant for finding in findings if finding.unseen} == {"principals_isolated", "private_withheld"}
     assert "believe me" not in str(findings)
 
@@ -158,10 +162,10 @@ def test_no_grade_of_an_artifact_is_believed() -> None:
     fingerprint = {**run.fingerprint, "judges": {"scores": ["correctness"]}, "judging": {"min_coverage": 0}}
     judging = Judging(mode="auto", spending=Spending(calls=1))
     said = replace(run, results=graded, repeats=graded, fingerprint=fingerprint, judging=judging)
-    accepted = claimed_run.accepted(said, inputs, reproduce="", hint="")
-    assert [item.judgements for item in (*accepted.results, *accepted.repeats)] == [(), ()]
-    assert not {"judges", "judging"} & accepted.fingerprint.keys()
-    assert accepted.judging is None
+    kept = accepted(said, inputs)
+    assert [item.judgements for item in (*kept.results, *kept.repeats)] == [(), ()]
+    assert not {"judges", "judging"} & kept.fingerprint.keys()
+    assert kept.judging is None
 
 
 def test_no_selection_of_an_artifact_is_believed() -> None:
@@ -169,8 +173,8 @@ def test_no_selection_of_an_artifact_is_believed() -> None:
     run, inputs = claimed()
     case = run.results[0].case
     said = replace(run, selection=Selection(asked=(case.id,), of=9, words="-k x"))
-    assert claimed_run.accepted(said, inputs, reproduce="", hint="").selection is None
+    assert accepted(said, inputs).selection is None
     more = replace(inputs, golden=make_golden(case, make_case("q2")))
     part = replace(said, golden=more.golden, fingerprint=more.fingerprint())
     with pytest.raises(CannotTell, match="the run has no result for 1 of 2 calls"):
-        claimed_run.accepted(part, more, reproduce="", hint="")
+        accepted(part, more)

@@ -16,6 +16,7 @@ import pytest
 from checkouts import git
 from raggate.base.errors import UsageError
 from raggate.pipeline.stored_runs import broken, named, remove, stored_runs
+from tables import each_row
 
 FIRST, SECOND, THIRD = "20260101_090000", "20260102_090000", "20260102_090000_2"
 
@@ -115,15 +116,15 @@ def test_what_cannot_be_read_is_not_empty(tmp_path: Path, monkeypatch: pytest.Mo
         assert refused(lambda: named("latest", out)) == problem.replace(str(out), str(closed))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "stands_for"),
     [("latest", THIRD), (FIRST, FIRST), ("20260101", FIRST), (SECOND, SECOND), ("20260102_090000_", THIRD)],
 )
-def test_what_a_name_stands_for(tmp_path: Path, name: str, stands_for: str) -> None:
+def test_what_a_name_stands_for(runs: Path, name: str, stands_for: str) -> None:
     """`latest` is the newest, a whole name is itself, and the beginning of one name stands for it."""
-    for run in (FIRST, SECOND, THIRD):
-        make(tmp_path, run)
-    assert named(name, tmp_path) == tmp_path / stands_for
+    if not (runs / THIRD).exists():
+        make(runs, THIRD)
+    assert named(name, runs) == runs / stands_for
 
 
 def test_latest_is_of_the_build_that_is_gated(tmp_path: Path) -> None:
@@ -178,22 +179,26 @@ def test_latest_did_not_come_with_a_commit(tmp_path: Path) -> None:
         named("latest", out)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "problem"),
     [
         ("2026", "'2026' is the beginning of 2 run directories: 20260102_090000, 20260101_090000"),
         ("2027", "'2027': no such directory, and no run in"),
     ],
 )
-def test_a_name_that_stands_for_no_run(tmp_path: Path, name: str, problem: str) -> None:
+def test_a_name_that_stands_for_no_run(runs: Path, name: str, problem: str) -> None:
     """The beginning of several names, or of none, is an error that lists them or says where to look."""
+    with pytest.raises(UsageError) as caught:
+        named(name, runs)
+    assert problem in caught.value.message
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    """Return a directory with two runs."""
     make(tmp_path, FIRST)
     make(tmp_path, SECOND)
-    with pytest.raises(UsageError) as caught:
-        named(name, tmp_path)
-    assert problem in caught.value.message
-    with pytest.raises(UsageError, match=r"latest: no run in .* has answers"):
-        named("latest", tmp_path / "nowhere")
+    return tmp_path
 
 
 def test_what_was_broken_when_it_was_last_asked(tmp_path: Path) -> None:
