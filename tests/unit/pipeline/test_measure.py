@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,6 @@ from raggate.models.run import Result
 from raggate.pipeline import asking, run_directory
 from raggate.pipeline.measure import in_order, measure
 from raggate.pipeline.request import Request, RunFailed, Voice, unheard
-from raggate.reports.progress import Progress
 from raggate.service import ask as service_ask
 
 CONFIG = """\
@@ -31,67 +30,48 @@ ask: {{modes: {modes}, concurrency: 1, repeat_sample: {again}}}
 """
 
 
-class Stops(Progress):
-    """A display at which somebody presses Ctrl-C after the first answers."""
+class Suite:
+    """A suite of three questions about one note, and a healthy API that finds every question's passage."""
 
-    def __init__(self, after: int) -> None:
-        super().__init__()
-        self.after = after
+    def __init__(self, root: Path, api: FakeAskApi) -> None:
+        self.root, self.api = root, api
 
-    def advance(self, done: int, total: int, failed: int) -> None:
-        """Interrupt once enough is done."""
-        if done == self.after:
-            raise KeyboardInterrupt
-
-
-@pytest.fixture
-def api() -> Iterator[FakeAskApi]:
-    """A healthy API that finds every question's passage."""
-    with FakeAskApi(pages={"/api/health": Reply(body=b'{"status": "ok"}')}) as fake:
-        yield fake
-
-
-@pytest.fixture
-def inputs_for(tmp_path: Path, api: FakeAskApi) -> Callable[..., Inputs]:
-    """Return a function that writes a suite of three questions about one note, and reads it."""
-
-    def load(modes: str = "[hybrid, vector]", again: int = 0, **keys: Any) -> Inputs:
-        (tmp_path / "vault").mkdir()
-        (tmp_path / "vault" / "a.md").write_text("# A\n\none two three\n")
+    def inputs(self, modes: str = "[hybrid, vector]", again: int = 0, **keys: Any) -> Inputs:
+        """Write the suite, and read it."""
+        (self.root / "vault").mkdir()
+        (self.root / "vault" / "a.md").write_text("# A\n\none two three\n")
         support = {"rel_path": "a.md", "heading_path": "# A", "snippets": []}
         cases = [
             {"id": word, "question": word, "answerable": True, "gold_supports": [support], **keys}
             for word in ("one", "two", "three")
         ]
-        (tmp_path / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
-        (tmp_path / "raggate.yml").write_text(CONFIG.format(url=api.base_url, modes=modes, again=again))
-        return load_change(InputSource(root=tmp_path, config_name="raggate.yml"), lambda settings, _name: settings)
+        (self.root / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
+        (self.root / "raggate.yml").write_text(CONFIG.format(url=self.api.base_url, modes=modes, again=again))
+        return self.read()
 
-    return load
+    def read(self) -> Inputs:
+        """Read the suite."""
+        return load_change(InputSource(root=self.root, config_name="raggate.yml"), lambda settings, _name: settings)
+
+    def request(self, **heard: Any) -> Request:
+        """Make the request of a front end that hears nothing but these."""
+        voice = Voice(**{"say": unheard, **heard})
+        return Request(config_file=self.root / "raggate.yml", environment={}, voice=voice)
 
 
 @pytest.fixture
-def request_for(tmp_path: Path) -> Callable[..., Request]:
-    """Return a function that makes the request of a quiet front end."""
-
-    def make(**fields: Any) -> Request:
-        voice = Voice(
-            **{"say": unheard, **{name: fields.pop(name) for name in ("say", "progress", "created") if name in fields}}
-        )
-        quiet = {"environment": {}, "voice": voice}
-        return Request(config_file=tmp_path / "raggate.yml", **{**quiet, **fields})
-
-    return make
+def suite(tmp_path: Path) -> Iterator[Suite]:
+    """Return a suite whose API is up."""
+    with FakeAskApi(pages={"/api/health": Reply(body=b'{"status": "ok"}')}) as fake:
+        yield Suite(tmp_path, fake)
 
 
-def test_every_question_in_every_mode(
-    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
-) -> None:
+def test_every_question_in_every_mode(suite: Suite) -> None:
     """Each question is asked once in each mode, and its result stands in the order of modes and golden set."""
-    directory, run, scorecard = measure(request_for(), inputs_for())
+    directory, run, scorecard = measure(suite.request(), suite.inputs())
     asked = [(mode, case) for mode in ("hybrid", "vector") for case in ("one", "two", "three")]
     assert [(item.result.mode, item.case.id) for item in run.results] == asked
-    assert {api.counts[word] for word in ("one", "two", "three")} == {2}
+    assert {suite.api.counts[word] for word in ("one", "two", "three")} == {2}
     assert (run.stopped, run.interrupted) == (None, False)
     assert scorecard.slices["vector"]["overall"]["hit_at_5"].value == 1.0
     assert run_directory.read(directory).results == run.results
@@ -99,27 +79,9 @@ def test_every_question_in_every_mode(
     assert {path.name for path in directory.iterdir()} - {"api.log"} == files
 
 
-def test_a_few_are_asked_again(
-    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
-) -> None:
-    """What is asked a second time, to see whether the API ranks alike, counts for nothing else."""
-    _, run, _ = measure(request_for(), inputs_for("[hybrid]", again=2))
-    assert sum(api.counts[word] for word in ("one", "two", "three")) == 5
-    assert len(run.results) == 3
-    repeated = run.fingerprint["repeated"]
-    assert {key: repeated[key] for key in ("asked", "failed", "differ", "times")} == {
-        "asked": 2,
-        "failed": 0,
-        "differ": 0,
-        "times": 2,
-    }
-
-
-def test_everything_is_asked_several_times(
-    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
-) -> None:
+def test_everything_is_asked_several_times(suite: Suite) -> None:
     """With `ask.repeat` 3 every question is asked three times, pass by pass, all answers are kept, and no sample is."""
-    inputs = inputs_for("[hybrid, vector]", again=2)
+    inputs = suite.inputs("[hybrid, vector]", again=2)
     inputs = replace(inputs, config=inputs.config.asking(repeat=3))
     seen: list[str] = []
 
@@ -127,8 +89,8 @@ def test_everything_is_asked_several_times(
         seen.append(question)
         return 200, ask_body(question), 0.0
 
-    api.script = script
-    directory, run, scorecard = measure(request_for(), inputs)
+    suite.api.script = script
+    directory, run, scorecard = measure(suite.request(), inputs)
     assert seen[-18:] == ["one", "two", "three"] * 6
     assert not {"one", "two", "three"} & set(seen[:-18])
     once = [(mode, case) for mode in ("hybrid", "vector") for case in ("one", "two", "three")]
@@ -143,14 +105,9 @@ def test_everything_is_asked_several_times(
     assert (stored.results, stored.repeats) == (run.results, run.repeats)
 
 
-def test_a_stop_in_a_later_pass_is_a_stop(
-    api: FakeAskApi,
-    inputs_for: Callable[..., Inputs],
-    request_for: Callable[..., Request],
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_a_stop_in_a_later_pass_is_a_stop(suite: Suite, monkeypatch: pytest.MonkeyPatch) -> None:
     """An API that fails when everything is asked again was not measured, and the reason tells in which pass it was."""
-    inputs = inputs_for("[hybrid]")
+    inputs = suite.inputs("[hybrid]")
     monkeypatch.setattr(service_ask, "GIVE_UP_AFTER", 2)
     asking = inputs.config.asking(repeat=2)
     calls: list[str] = []
@@ -160,54 +117,34 @@ def test_a_stop_in_a_later_pass_is_a_stop(
         again = question in {"one", "two", "three"} and calls.count(question) > 1
         return (500 if again else 200), ask_body(question), 0.0
 
-    api.script = script
-    _, run, _ = measure(request_for(), replace(inputs, config=asking))
+    suite.api.script = script
+    _, run, _ = measure(suite.request(), replace(inputs, config=asking))
     assert (run.stopped or "").startswith("asking for time 2: gave up after 2 failures in a row, after 2 of 3 calls")
     assert [item.result.failure is None for item in run.results] == [True] * 3
     kinds = [item.result.failure.kind for item in run.repeats if item.result.failure is not None]
     assert kinds == ["status", "status", "aborted"]
 
 
-def test_notes_that_change_meanwhile(
-    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request], tmp_path: Path
-) -> None:
+def test_notes_that_change_meanwhile(suite: Suite) -> None:
     """Answers about notes that are not those on disk any more are kept, and the run says that it is not whole."""
 
     def edit(question: str) -> tuple[int, bytes, float]:
-        (tmp_path / "vault" / "a.md").write_text(f"# A\n\n{question}\n")
+        (suite.root / "vault" / "a.md").write_text(f"# A\n\n{question}\n")
         return 200, ask_body(question), 0.0
 
-    api.script = edit
-    _, run, _ = measure(request_for(), inputs_for())
+    suite.api.script = edit
+    _, run, _ = measure(suite.request(), suite.inputs())
     assert run.stopped == "the vault changed while it was measured: work/a.md"
     assert len(run.results) == 6
 
 
-def test_an_interrupt_keeps_what_was_answered(
-    inputs_for: Callable[..., Inputs], request_for: Callable[..., Request], tmp_path: Path
-) -> None:
-    """After an interrupt the run directory holds the answers so far, and says how many are missing."""
-    directories: list[Path] = []
-    request = request_for(progress=lambda: Stops(4), created=directories.append)
-    with pytest.raises(RunFailed) as caught:
-        measure(request, inputs_for())
-    assert caught.value.exit_code == ExitCode.INTERRUPTED
-    kept = run_directory.read(directories[0])
-    assert len(kept.results) == 4
-    assert kept.interrupted
-    assert kept.stopped == "interrupted after 4 of 6 calls"
-    assert directories[0].is_relative_to(tmp_path)
-
-
-def test_nothing_to_ask_is_no_measurement(
-    api: FakeAskApi, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
-) -> None:
+def test_nothing_to_ask_is_no_measurement(suite: Suite) -> None:
     """Questions that are all for other modes end without a verdict and without a call; the directory has the reason."""
     directories: list[Path] = []
     with pytest.raises(RunFailed, match="no question is for the configured modes") as caught:
-        measure(request_for(created=directories.append), inputs_for("[hybrid]", retriever_types=["vector"]))
+        measure(suite.request(created=directories.append), suite.inputs("[hybrid]", retriever_types=["vector"]))
     assert caught.value.exit_code == ExitCode.CANNOT_TELL
-    assert api.counts["one"] == 0
+    assert suite.api.counts["one"] == 0
     assert "no question is for the configured modes" in (directories[0] / "summary.md").read_text()
 
 
@@ -218,15 +155,13 @@ def test_nothing_to_ask_is_no_measurement(
         (2, "2 of 3 questions are for other modes and not asked"),
     ],
 )
-def test_questions_for_other_modes_are_counted(
-    idle: int, told: str, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
-) -> None:
+def test_questions_for_other_modes_are_counted(idle: int, told: str, suite: Suite) -> None:
     """What is not asked is said with its number."""
-    inputs = inputs_for("[hybrid]")
+    inputs = suite.inputs("[hybrid]")
     away = [replace(case, modes=("vector",)) for case in inputs.golden.cases[:idle]]
     golden = replace(inputs.golden, cases=(*away, *inputs.golden.cases[idle:]))
     said: list[str] = []
-    asking.check_modes(request_for(say=said.append), replace(inputs, golden=golden))
+    asking.check_modes(suite.request(say=said.append), replace(inputs, golden=golden))
     assert said == [told]
 
 
@@ -241,15 +176,12 @@ ask: {{adapter: mapped, modes: [hybrid], repeat_sample: 0,
 """
 
 
-def test_what_the_index_counts_is_kept(
-    api: FakeAskApi, tmp_path: Path, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
-) -> None:
+def test_what_the_index_counts_is_kept(suite: Suite) -> None:
     """An API whose answers do not say how many documents it has is taken at its index's word."""
-    inputs_for("[hybrid]")
-    api.pages["/stats"] = Reply(body=b'{"files": 1}')
-    (tmp_path / "raggate.yml").write_text(MAPPED.format(url=api.base_url))
-    source = InputSource(root=tmp_path, config_name="raggate.yml")
-    _, run, scorecard = measure(request_for(), load_change(source, lambda settings, _name: settings))
+    suite.inputs("[hybrid]")
+    suite.api.pages["/stats"] = Reply(body=b'{"files": 1}')
+    (suite.root / "raggate.yml").write_text(MAPPED.format(url=suite.api.base_url))
+    _, run, scorecard = measure(suite.request(), suite.read())
     assert run.fingerprint["documents"] == scorecard.fingerprint["documents"] == 1
     assert "chunks" not in run.fingerprint
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.http_client import httpx
-from raggate.models.service import Workspace
 from raggate.pipeline.discovery import discover
-from raggate.pipeline.tool_discovery import Wanted, chunks_of, discover_started, shape_of
+from raggate.pipeline.tool_discovery import Wanted, chunks_of, shape_of
 from raggate.service.discovery.given import headers_of
 from tables import each_row
 
 URL = "http://api.example:8000"
-SERVER = Path(__file__).parents[2] / "fakes" / "mcp_server.py"
 NOTES = {"Keys.md": {("Keys", "Spare")}, "Food.md": {("Food",)}}
 HITS = [{"file": "Keys.md", "text": "a key"}, {"file": "Food.md", "text": "bread"}]
 QUERY = {"type": "object", "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}}}
@@ -188,23 +184,6 @@ def test_a_server_behind_a_slash() -> None:
     with pytest.raises(CannotTell, match=f"redirects to {URL}/mcp/") as caught:
         discover(Wanted(url=f"{URL}/mcp", question="key"), httpx.MockTransport(redirect))
     assert caught.value.hint == "raggate follows no redirects: give the address that they lead to."
-
-
-@pytest.fixture
-def workspace(tmp_path: Path) -> Workspace:
-    """Return a place with one note."""
-    (tmp_path / "notes" / "work").mkdir(parents=True)
-    (tmp_path / "notes" / "work" / "Keys.md").write_text("# Keys\n\na spare key\n")
-    return Workspace(root=tmp_path, out=tmp_path, vaults={"notes": tmp_path / "notes"}, environment={})
-
-
-def test_a_server_behind_pipes(workspace: Workspace) -> None:
-    """It is started as raggate.yml will start it, asked, and gone afterwards."""
-    words = [sys.executable, "-S", str(SERVER), "{vault.notes}"]
-    how = {"command": {"run": words}}
-    made = discover_started(Wanted(url="", question="spare key", notes={"work/Keys.md": set()}), how, workspace)
-    assert made["api"] == {**how, "stdio": True}
-    assert made["ask"]["response"]["chunks"]["rel_path"] == "path"
 
 
 ROOT = {"hits": [{"where": "/v/Keys.md", "body": "a"}, {"where": "/v/Food.md", "body": "b"}]}
