@@ -128,11 +128,6 @@ def lacks_better(asked: Asked) -> bool:
     return any(score > floor and not same_score(score, floor) for score in lacking)
 
 
-def not_searched(asked: Asked) -> Cause:
-    """The cause if chunks with lower scores came back in the passage's place."""
-    return Cause(code="chunk-not-searched", before=asked.entry_before, last=_last(asked), rank=asked.before)
-
-
 def demoted(asked: Asked, returned: int) -> Cause:
     """Return how the passage stood and stands by its score, and what is known of what rose above it."""
     entries, after, above = asked.entries, asked.after, asked.risen()
@@ -363,7 +358,8 @@ def _not_back(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Rank
         clear = answered_for_less(asked) or lacks_better(asked)
         return Cause(code="nothing-retrieved", words=words, stood_clear=clear)
     if scored_more:
-        return not_searched(asked)
+        # chunks with lower scores came back in the passage's place
+        return Cause(code="chunk-not-searched", before=asked.entry_before, last=_last(asked), rank=asked.before)
     if outranked(asked):
         return demoted(asked, len(retrieved))
     nothing = Cause(code="not-listed", returned=len(retrieved))

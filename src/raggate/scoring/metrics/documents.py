@@ -19,15 +19,6 @@ MAX_TYPES = 20
 UNKNOWN = "unknown"
 """The type of documents that have none."""
 
-KNOWN_TYPES = frozenset(
-    "adoc asciidoc bib canvas cfg conf csv doc docx eml epub htm html ics ini ipynb json jsonl log markdown md "
-    "mdown mdx msg odp ods odt org pdf ppt pptx rst rtf svg tex text textile toml tsv txt vcf wiki xhtml xls xlsx "
-    "xml yaml yml bash c cc cpp cs css dart ex go graphql h hpp java jl js jsx kt lua mjs php pl proto ps1 py r "
-    "rb rs scala sh sql swift tf ts tsx vue zig bmp gif heic jpeg jpg png tiff webp m4a mov mp3 mp4 ogg wav"
-    " webm".split()
-)
-"""Extensions of files that are types. The end of an id that is no file name, such as `v1.final`, is none."""
-
 _PLACE = attrgetter("vault", "doc_id", "rel_path")
 _EXTENSION = re.compile(r"[^/]\.([A-Za-z][A-Za-z0-9]{0,7})\Z")
 
@@ -105,7 +96,6 @@ class DocumentTypes:
             name = path if doc_id is None else doc_id
             extension = _EXTENSION.search(name)
             kind = extension[1].lower() if extension else UNKNOWN
-            kind = kind if kind in KNOWN_TYPES else UNKNOWN
             chunks[kind] += times
             documents.setdefault(kind, set()).add((vault, name))
         types = sorted(chunks.keys() - {UNKNOWN}, key=lambda kind: (-len(documents[kind]), kind))
