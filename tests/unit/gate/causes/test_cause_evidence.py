@@ -77,62 +77,6 @@ def test_failed_calls_and_empty_lists_have_no_say() -> None:
     assert threshold([*cases, *others]) == (0.2, 0.3)
 
 
-@each_row(
-    ("least", "floors"),
-    [
-        pytest.param(0.45, (0.1, 0.45), id="five-scored-less"),
-        pytest.param(0.4, (None, None), id="four-may-be-accident"),
-        pytest.param(None, (None, None), id="no-scores-now"),
-    ],
-)
-def test_floors(least: float | None, floors: tuple[float | None, float | None]) -> None:
-    """Where five of the baseline's chunks score less than any does now, the lowest of both sides are floors."""
-    before = [asked(1, 0.9, 0.4, 0.3), asked(2, 0.5, 0.2, 0.1)]
-    assert list_evidence([*before, asked(3, 0.4 if least == 0.45 else 0.5)], [], least).floors == floors
-    assert list_evidence([asked(1, None), asked(2)], [], 0.5).floors == (None, None)
-
-
-@each_row(
-    ("scores", "unordered"),
-    [
-        ((0.9, 0.5, 0.5, 0.2), False),
-        ((0.9, None, 0.5), False),
-        ((0.5, 0.500005), False),
-        ((0.2, 0.5), True),
-        ((), False),
-    ],
-)
-def test_lists_that_do_not_fall_by_their_scores(scores: tuple[float | None, ...], *, unordered: bool) -> None:
-    """Rank is not by score where that of some list rises, on either side: as with distances, or a later reranking."""
-    lists = [asked(1, 0.9, 0.1), asked(2, *scores)]
-    assert list_evidence(lists, [], None).unordered is unordered
-    assert list_evidence([], lists, None).unordered is unordered
-
-
-@each_row(
-    ("shared", "moved", "rescored"),
-    [
-        pytest.param(20, 0, {"final": False}, id="as-before"),
-        pytest.param(20, 20, {"final": True}, id="all-moved"),
-        pytest.param(20, 1, {"final": True}, id="more-than-one-in-a-hundred"),
-        pytest.param(19, 19, {}, id="too-few"),
-    ],
-)
-def test_rescored(shared: int, moved: int, rescored: dict[str, bool]) -> None:
-    """Scores are as before, or not, by the chunks that both sides list for the same question."""
-    before = [asked(number, 0.5) for number in range(shared)]
-    now = [asked(number, 0.6 if number < moved else 0.5) for number in range(shared)]
-    assert list_evidence(before, now, None).rescored == rescored
-
-
-def test_chunks_without_ids_and_other_questions_are_not_shared() -> None:
-    """A chunk is the same by its id and for the same question alone."""
-    nameless = [make_case_score(f"q{number}", entries=(ListEntry("0000000a", "", 0.5),)) for number in range(30)]
-    assert list_evidence(nameless, nameless, None).rescored == {}
-    before = [asked(number, 0.5, hash="old") for number in range(30)]
-    assert list_evidence(before, [asked(number, 0.6, hash="new") for number in range(30)], None).rescored == {}
-
-
 @each_row("folders", [None, 3, [], {"hybrid": 4}, {"hybrid": {"several": "x"}}, {"other": {"several": 3}}])
 def test_a_strange_fingerprint_says_nothing(folders: object) -> None:
     """A baseline that somebody edited, or another system wrote, gives no counts of folders."""
@@ -233,52 +177,6 @@ def test_the_lowest_score_is_of_all_that_came_back() -> None:
     assert evidence.lists["hybrid"].floors == (0.1, pytest.approx(0.2))
 
 
-@each_row(
-    ("scores", "scored"),
-    [
-        pytest.param([(1 / 61, 1 / 62), (1 / 61, 1 / 62)], False, id="by-the-rank-alone"),
-        pytest.param([(0.0, 0.0), (0.0, 0.0)], False, id="always-zero"),
-        pytest.param([(2e-4, 1e-5), (3e-4, 2e-4)], False, id="smaller-than-what-is-kept"),
-        pytest.param([(0.9, 0.2), (0.8, 0.3)], True, id="by-the-text"),
-    ],
-)
-def test_scores_that_tell_nothing(scores: list[tuple[float, ...]], *, scored: bool) -> None:
-    """Where scores follow from the rank, or are too small for a baseline's digits, nothing is concluded of them."""
-    lists = [asked(number, *scores[number % 2]) for number in range(30)]
-    others = [asked(number, 0.9 - number / 100, 0.1) for number in range(30)]
-    for evidence in (list_evidence(lists, others, None), list_evidence(others, lists, None)):
-        assert evidence.scored is scored
-        assert (evidence.rescored != {}) is scored
-        assert evidence.filled == (30, 30)
-
-
-def test_few_lists_may_have_the_same_scores_by_accident() -> None:
-    """A handful of equal lists does not make their scores those of their ranks."""
-    assert list_evidence([asked(number, 0.9, 0.2) for number in range(4)], [], None).scored
-    assert not list_evidence([asked(number, 0.9, 0.2) for number in range(5)], [], None).scored
-
-
-@each_row(("size", "moved"), [(1.0, True), (1000.0, False)])
-def test_noise_of_large_scores(size: float, *, moved: bool) -> None:
-    """What 32 bits lose of a large score is no other score; of a small one as much is."""
-    before = [asked(number, size + number, size / 2) for number in range(30)]
-    now = [asked(number, size + number + 1e-3, size / 2 + 1e-3) for number in range(30)]
-    assert list_evidence(before, now, None).rescored == {"final": moved}
-
-
-def test_how_long_lists_are() -> None:
-    """Lists are as long on average as those to questions that are the same on both sides and were answered."""
-    before = [
-        asked(1, 0.9, 0.8, 0.7, 0.6),
-        asked(2, 0.9, 0.8),
-        asked(3, 0.9, hash="other"),
-        asked(4, failure="timeout"),
-    ]
-    now = [asked(1, 0.9), asked(2, 0.9, 0.8), asked(3, 0.9, 0.8), asked(4, 0.9), asked(5, 0.9)]
-    assert list_evidence(before, now, None).lengths == (3.0, 1.5)
-    assert list_evidence([], now, None).lengths == (0.0, 0.0)
-
-
 def entries(*names: str, scores: dict[str, float] | None = None) -> list[ListEntry]:
     """Build a list: each chunk by its note and its id in it, one letter each."""
     return [ListEntry(note=name[:1].strip(), chunk=name[1:], final=(scores or {}).get(name, 0.5)) for name in names]
@@ -317,20 +215,78 @@ def test_what_is_on_both_lists() -> None:
     assert [pair[:2] for pair in shared(before, now, by_note=True)] == [(2, 1), (1, 2), (3, 4), (4, 5)]
 
 
+def each(*scores: float | None, times: int = 20, **fields: Any) -> list[CaseScore]:
+    """Build so many questions with lists of these scores."""
+    return [asked(number, *scores, **fields) for number in range(times)]
+
+
+def two_ways(*lists: tuple[float, ...]) -> list[CaseScore]:
+    """Build thirty questions with one of two lists of scores."""
+    return [asked(number, *lists[number % 2]) for number in range(30)]
+
+
+def letters(text: str) -> list[CaseScore]:
+    """Build a question whose list has a chunk for each letter."""
+    return [make_case_score("q0", entries=tuple(entries(*(f"m{letter}" for letter in text))))]
+
+
+NAMELESS = [make_case_score(f"q{number}", entries=(ListEntry("0000000a", "", 0.5),)) for number in range(30)]
+LOW = [asked(1, 0.9, 0.4, 0.3), asked(2, 0.5, 0.2, 0.1)]
+FALLING = [asked(1, 0.9, 0.1)]
+OTHERS = [asked(number, 0.9 - number / 100, 0.1) for number in range(30)]
+LARGE, LARGER = ([asked(number, size + number, size / 2) for number in range(30)] for size in (1000.0, 1000.001))
+SMALL, MOVED = ([asked(number, size + number, size / 2) for number in range(30)] for size in (1.0, 1.001))
+SILENT = {"scored": False, "rescored": {}, "filled": (30, 30)}
+WAS = [asked(1, 0.9, 0.8, 0.7, 0.6), asked(2, 0.9, 0.8), asked(3, 0.9, hash="other"), asked(4, failure="timeout")]
+IS = [asked(1, 0.9), asked(2, 0.9, 0.8), asked(3, 0.9, 0.8), asked(4, 0.9), asked(5, 0.9)]
+
+
 @each_row(
-    ("before", "now", "most"),
+    ("before", "now", "least", "shown"),
     [
-        ("abcd", "abcd", 0),
-        ("abcd", "xacd", 0),
-        ("abcd", "bacd", 1),
-        ("abcd", "bcda", 3),
-        ("abcd", "dcba", 3),
-        ("abcd", "xyz", 0),
+        pytest.param([*LOW, asked(3, 0.4)], [], 0.45, {"floors": (0.1, 0.45)}, id="five chunks scored less"),
+        pytest.param([*LOW, asked(3, 0.5)], [], 0.4, {"floors": (None, None)}, id="four may be accident"),
+        pytest.param([*LOW, asked(3, 0.5)], [], None, {"floors": (None, None)}, id="no scores now"),
+        pytest.param([asked(1, None), asked(2)], [], 0.5, {"floors": (None, None)}, id="no scores before"),
+        pytest.param([*FALLING, asked(2, 0.9, 0.5, 0.5, 0.2)], [], None, {"unordered": False}, id="scores fall"),
+        pytest.param([*FALLING, asked(2, 0.9, None, 0.5)], [], None, {"unordered": False}, id="one is not told"),
+        pytest.param(
+            [*FALLING, asked(2, 0.5, 0.500005)], [], None, {"unordered": False}, id="alike in 32 bits"
+        ),
+        pytest.param([*FALLING, asked(2)], [], None, {"unordered": False}, id="an empty list"),
+        pytest.param([*FALLING, asked(2, 0.2, 0.5)], [], None, {"unordered": True}, id="scores rose"),
+        pytest.param([], [*FALLING, asked(2, 0.2, 0.5)], None, {"unordered": True}, id="scores rise"),
+        pytest.param(each(0.5), each(0.5), None, {"rescored": {"final": False}}, id="scores as before"),
+        pytest.param(each(0.5), each(0.6), None, {"rescored": {"final": True}}, id="all moved"),
+        pytest.param(
+            each(0.5), [*each(0.6)[:1], *each(0.5)[1:]], None, {"rescored": {"final": True}}, id="one did"
+        ),
+        pytest.param(each(0.5, times=19), each(0.6, times=19), None, {"rescored": {}}, id="too few chunks"),
+        pytest.param(NAMELESS, NAMELESS, None, {"rescored": {}}, id="chunks without ids"),
+        pytest.param(each(0.5, hash="old"), each(0.6, hash="new"), None, {"rescored": {}}, id="other questions"),
+        pytest.param(LARGE, LARGER, None, {"rescored": {"final": False}}, id="what 32 bits lose of a large score"),
+        pytest.param(SMALL, MOVED, None, {"rescored": {"final": True}}, id="as much of a small one"),
+        pytest.param(two_ways(*[(1 / 61, 1 / 62)] * 2), OTHERS, None, SILENT, id="by the rank alone"),
+        pytest.param(OTHERS, two_ways(*[(1 / 61, 1 / 62)] * 2), None, SILENT, id="by the rank alone now"),
+        pytest.param(two_ways((0.0, 0.0), (0.0, 0.0)), OTHERS, None, SILENT, id="always zero"),
+        pytest.param(two_ways((2e-4, 1e-5), (3e-4, 2e-4)), OTHERS, None, SILENT, id="smaller than what is kept"),
+        pytest.param(two_ways((0.9, 0.2), (0.8, 0.3)), OTHERS, None, {"scored": True}, id="by the text"),
+        pytest.param(each(0.9, 0.2, times=4), [], None, {"scored": True}, id="four equal lists may be accident"),
+        pytest.param(each(0.9, 0.2, times=5), [], None, {"scored": False}, id="five equal lists"),
+        # of questions that are the same on both sides and were answered
+        pytest.param(WAS, IS, None, {"lengths": (3.0, 1.5)}, id="how long lists are"),
+        pytest.param([], IS, None, {"lengths": (0.0, 0.0)}, id="none before"),
+        pytest.param(letters("abcd"), letters("xacd"), None, {"overtaking": 0}, id="a new chunk overtakes none"),
+        pytest.param(letters("abcd"), letters("bacd"), None, {"overtaking": 1}, id="two were swapped"),
+        pytest.param(letters("abcd"), letters("bcda"), None, {"overtaking": 3}, id="the first fell to the end"),
+        pytest.param(letters("abcd"), letters("dcba"), None, {"overtaking": 3}, id="all were turned round"),
+        pytest.param(letters("abcd"), letters("xyz"), None, {"overtaking": 0}, id="none is on both lists"),
     ],
 )
-def test_overtaking(before: str, now: str, most: int) -> None:
-    """Counted are shared chunks that rose above one that stood above them: new ones, and those gone, do not count."""
-    assert held(*(entries(*(f"m{letter}" for letter in side)) for side in (before, now))).overtaking == most
+def test_what_lists_show(before: list[CaseScore], now: list[CaseScore], least: float | None, shown: Any) -> None:
+    """What the lists of both sides prove as a whole is known, and nothing else."""
+    evidence = list_evidence(before, now, least)
+    assert {name: getattr(evidence, name) for name in shown} == shown
 
 
 def test_the_largest_shift() -> None:
