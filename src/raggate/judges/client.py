@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
@@ -24,9 +23,8 @@ from raggate.base.redact import Scrubber, redact_cut
 from raggate.config.judge_settings import SECONDS, Judges
 from raggate.judges.budget import Budget
 from raggate.judges.providers import PROVIDERS
+from raggate.judges.replies import unescaped
 from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Usage
-
-_ESCAPE = re.compile(r'\\(?:u([0-9A-Fa-f]{4})|(["\\/bfnrt]))')
 
 RETRIES = 2
 """After 408, 429, 5xx or a lost connection. Each counts as a call of the budget."""
@@ -60,7 +58,7 @@ class KeyScrubber:
     def text(self, text: str) -> str:
         """Return a foreign text without the key. It must be whole: of a key that was cut, the beginning is not seen."""
         shown = self._scrub(text)
-        decoded = _decoded(shown)
+        decoded = unescaped(shown)
         clean = self._scrub(decoded)
         return shown if clean == decoded else clean
 
@@ -74,24 +72,12 @@ class KeyScrubber:
         if isinstance(outcome, NotJudged):
             return replace(outcome, detail=redact_cut(outcome.detail, self._keys))
         clean = self._scrub(outcome)
-        decoded = _decoded(clean.text)
+        decoded = unescaped(clean.text)
         if self._scrub(decoded) != decoded:
             return NotJudged(
                 reason="invalid_reply", detail="the reply contains the judge's own key, spelt with escapes"
             )
         return clean
-
-
-def _decoded(text: str) -> str:
-    """Resolve the escapes of JSON, wherever they stand."""
-    if "\\" not in text:
-        return text
-    characters = _ESCAPE.sub(lambda escape: chr(int(escape[1], 16)) if escape[1] else _plain(escape[2]), text)
-    return characters.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _plain(letter: str) -> str:
-    return {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}.get(letter, letter)
 
 
 class _Lost(Struct, frozen=True):

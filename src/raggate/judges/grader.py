@@ -12,13 +12,11 @@ from msgspec.structs import replace
 
 from raggate.base.jsonio import JsonObject, fields
 from raggate.judges.prompts import Frame, render
-from raggate.judges.replies import ReplyFormat, schema_of
+from raggate.judges.replies import ReplyFormat, schema_of, unescaped
 from raggate.judges.session import Asker, Opinion
 from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Usage
 
 _QUOTES = ('"', "'", "`")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
-_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 # a reply may stand there as JSON inside JSON inside JSON
 _LEVELS = 3
 
@@ -79,13 +77,8 @@ def _readings(text: str) -> Iterator[str]:
     for _ in range(_LEVELS):
         if "\\" not in text:
             return
-        # two escapes are one character beyond the first 65536
-        text = _ESCAPE.sub(_meant, text).encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        text = unescaped(text)
         yield _spaced(text)
-
-
-def _meant(escape: re.Match[str]) -> str:
-    return chr(int(escape[1], 16)) if escape[1] else _CONTROLS.get(escape[2], escape[2])
 
 
 def _spaced(text: str) -> str:

@@ -27,6 +27,8 @@ MOST_ITEMS = 60
 # the whole reply, and nothing beside it: what stands in the middle of a text may be quoted from the answer
 _FENCED = re.compile(r"\s*```(?:json)?[ \t]*\n(.*)\n[ \t]*```\s*", re.DOTALL)
 _SHOWN_PROBLEMS = 3
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_CONTROLS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f"}
 
 ClaimVerdict = Literal["supported", "partly_supported", "unsupported", "contradicted", "unrelated"]
 
@@ -78,6 +80,17 @@ def _no_number(name: str) -> Any:
 def _sentence(problem: Any) -> str:
     place = ".".join(map(str, problem["loc"])) or "the reply"
     return f"{cut(place, limit=80)}: {problem['msg']}"
+
+
+def unescaped(text: str) -> str:
+    """Resolve the escapes of JSON, wherever they stand."""
+    characters = _ESCAPE.sub(_meant, text)
+    # two escapes are one character beyond the first 65536
+    return characters.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if "\\" in text else text
+
+
+def _meant(escape: re.Match[str]) -> str:
+    return chr(int(escape[1], 16)) if escape[1] else _CONTROLS.get(escape[2], escape[2])
 
 
 def bounded(schema: JsonObject, *, passages: int = MOST_ITEMS) -> JsonObject:
