@@ -30,6 +30,11 @@ def refusal(text: str) -> str:
     return str(caught.value)
 
 
+def anna(keys: str) -> str:
+    """Write a principal with these keys."""
+    return f"ask: {{principals: {{anna: {{{keys}}}}}}}"
+
+
 def test_defaults() -> None:
     """Two lines are enough, and the rest is what the documentation promises."""
     loaded = load(MINIMAL)
@@ -82,6 +87,22 @@ def test_defaults() -> None:
         ("suite: a\nsuite: b", "4: key 'suite' occurs twice"),
         ("<<<<<<< HEAD", "3: unresolved merge conflict"),
         ("suite: [", "3: not valid YAML"),
+        ("faults: {a: {}}", "faults.a: expected variables of the API, such as `{SEARCH: 'off'}`, or the path of a"),
+        ("faults: {a: {X: 1}}", "faults.a: expected text for X: put 1 in quotes"),
+        ("faults: {a: ../a.patch}", "faults.a: expected a relative path inside the repository"),
+        ("faults: {a: {'X=Y': '1'}}", "3: faults.a"),
+        (anna("headers: {}, sees: []"), "expected 'headers' or 'vaults', so that the API can see who asks"),
+        (anna("headers: {Host: x}, sees: []"), "the name of a header that raggate does not set, found 'Host'"),
+        (anna("headers: {X: '{env.GITHUB_TOKEN}'}, sees: []"), "principals.anna.headers: X: expected a variable that"),
+        (anna("headers: {X: '{question}'}, sees: []"), "expected placeholders among none, found {question}"),
+        (anna('headers: {X: "a\\tb"}, sees: []'), "expected printable ASCII characters"),
+        (
+            anna("headers: {X: a}, sees: [home]"),
+            "ask.principals.anna.sees: expected one of the vaults notes, found 'home'",
+        ),
+        (anna("vaults: [home], sees: []"), "ask.principals.anna.vaults: expected one of the vaults notes"),
+        (anna("headers: {X: a}, sees: [notes/../home]"), "expected a vault, or a folder or note in one"),
+        ("private: {places: [elsewhere]}", "private.places: expected one of the vaults notes, found 'elsewhere'"),
     ],
 )
 def test_mistake(text: str, message: str) -> None:
@@ -108,6 +129,10 @@ def test_mistake(text: str, message: str) -> None:
         (
             "vault: {a: v}\napi:\n  command: {run: [x], ruin: 1}",
             "raggate.yml:3: unknown key 'api.command.ruin'. Did you mean 'run'?",
+        ),
+        (
+            "vault: {a: v}\napi: {command: {run: [k]}}\nask: {adapter: kebab, principals: {a: {vaults: [], sees: []}}}",
+            "raggate.yml:3: ask.principals: remove it, as kebab",
         ),
     ],
 )
@@ -227,6 +252,15 @@ SCOPE = "scope_miss_rate"
 def test_rules(gate: str, metric: str, expected: Rule | None) -> None:
     """A metric's rule is its own, filled up from the gate's defaults."""
     assert load(f"{MINIMAL}gate: {gate}").gate.rules().get(metric) == expected
+
+
+def test_what_is_private_what_principals_see_and_what_may_fail() -> None:
+    """Places, tags and front matter are private; a principal has headers or vaults; a fault is variables or a patch."""
+    private = "private: {places: [notes/In], tags: [secret], front_matter: {private: [true, 'yes']}}\n"
+    for keys in ("headers: {X: '{env.KEY}'}, sees: [notes]", "vaults: [notes], sees: []"):
+        assert load(MINIMAL + private + anna(keys)).private.marks
+    faults = load(MINIMAL + "faults: {a: {X: '1'}, b: ./faults/b.patch}").faults
+    assert faults == {"a": {"X": "1"}, "b": "faults/b.patch"}
 
 
 def test_rules_by_default() -> None:
