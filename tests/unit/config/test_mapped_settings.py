@@ -1,4 +1,4 @@
-"""The adapter `mapped` of an API over HTTP, and of a program behind its standard input and output."""
+"""The adapters `mapped`, of an API or a program, and `mcp`, of a server: what the pages show, and what is refused."""
 
 from __future__ import annotations
 
@@ -12,41 +12,67 @@ from raggate.config.mapped_settings import ChunkFields
 from raggate.config.schema import Config, load
 from tables import each_row
 
-PAGE = Path(__file__).parents[3] / "docs" / "functions.md"
+DOCS = Path(__file__).parents[3] / "docs"
 PROGRAM = {"command": {"run": ["search"]}, "stdio": True}
 HTTP = {"url": "http://127.0.0.1:1"}
 CHUNKS = {"list": "hits", "rel_path": "path"}
+ASK: dict[str, dict[str, Any]] = {
+    "mapped": {"body": {"question": "{question}"}, "response": {"chunks": CHUNKS}},
+    "mcp": {"tool": "search", "body": {"query": "{question}"}, "response": {"chunks": CHUNKS}},
+}
 
 
-def test_the_example_of_the_page_is_a_configuration() -> None:
-    """What the page shows is complete and short."""
-    whole = PAGE.read_text(encoding="utf-8").split("```yaml\n")[1].partition("```")[0]
+@each_row("page", ["functions.md", "mcp.md"])
+def test_the_examples_of_a_page_are_configurations(page: str) -> None:
+    """The first has ten lines at most and is complete, and what else the page shows of it fits into it."""
+    whole, *parts = [part.partition("```")[0] for part in (DOCS / page).read_text("utf-8").split("```yaml\n")[1:]]
     assert len(whole.splitlines()) <= 10
-    assert load(whole.encode(), "docs/functions.md").ask.path is None
+    assert load(whole.encode(), page).ask.adapter in ASK
+    base = whole.partition("  response:")[0]
+    for part in parts if page == "mcp.md" else ():
+        document = part if "vault:" in part else base + part if "response:" in part else whole + part
+        assert load(document.encode(), page).ask.adapter == "mcp"
+
+
+def principal() -> dict[str, Any]:
+    return {"principals": {"anna": {"headers": {"X-User": "a"}, "sees": []}}}
 
 
 @each_row(
-    ("api", "more", "said"),
+    ("adapter", "api", "ask", "said"),
     [
-        (HTTP, {}, "expected ask.path, such as /search"),
-        (PROGRAM, {"path": "/search"}, "expected no ask.path with api.stdio"),
-        (PROGRAM, {"headers": {"X-A": "b"}}, "expected no ask.headers with api.stdio"),
-        (PROGRAM, {"index": {"path": "/", "chunks": "n"}}, "expected no ask.index with api.stdio"),
-        (PROGRAM, {"response": {"chunks": CHUNKS, "stream": True}}, "expected no ask.response.stream"),
-        (PROGRAM, {"body": {"question": "{question}", "id": 1}}, "remove 'id', which raggate sets itself"),
-        (
-            {"command": {"run": ["search"]}, "stdio": True},
-            {"adapter": "ask", "body": None, "response": None},
-            "expected ask.adapter 'mcp' or 'mapped'",
-        ),
-        (PROGRAM, {"body": {"q": "x"}}, "expected {question} in 'path' or 'body'"),
+        ("mapped", HTTP, {}, "expected ask.path, such as /search"),
+        ("mapped", PROGRAM, {"path": "/search"}, "expected no ask.path with api.stdio"),
+        ("mapped", PROGRAM, {"headers": {"X-A": "b"}}, "expected no ask.headers with api.stdio"),
+        ("mapped", PROGRAM, {"index": {"path": "/", "chunks": "n"}}, "expected no ask.index with api.stdio"),
+        ("mapped", PROGRAM, {"response": {"chunks": CHUNKS, "stream": True}}, "expected no ask.response.stream"),
+        ("mapped", PROGRAM, {"body": {"question": "{question}", "id": 1}}, "remove 'id', which raggate sets itself"),
+        ("mapped", PROGRAM, {"body": {"q": "x"}}, "expected {question} in 'path' or 'body'"),
+        ("ask", PROGRAM, {}, "expected ask.adapter 'mcp' or 'mapped'"),
+        ("ask", HTTP, {"body": {}}, "expected `adapter: mapped` or `adapter: mcp` with 'body', found `adapter: ask`"),
+        ("mcp", HTTP, {"body": {"query": "{quesion}"}}, "Did you mean {question}"),
+        ("mcp", HTTP, {"body": {"query": "key"}}, "expected {question} in 'body'"),
+        ("mcp", HTTP, {"text": "xml"}, "expected `json`, `blocks`, or names of the parts of a block"),
+        ("mcp", HTTP, {"text": "{path}{text}"}, "expected something between two parts"),
+        ("mcp", HTTP, {"headers": {"Mcp-Session-Id": "x"}}, "expected none that the protocol sets"),
+        ("mcp", HTTP, {"headers": {"X": "{k}"}}, "expected placeholders among none, found {k}"),
+        ("mcp", HTTP, {"path": "/{question}"}, "path: expected no placeholders"),
+        ("mcp", HTTP, {"tool": None}, "expected 'tool', the name of the tool that searches"),
+        ("mcp", HTTP, {"index": {"path": "/s", "tool": "s", "chunks": "n"}}, "index: expected 'tool', and no 'path'"),
+        ("mcp", HTTP, {"index": {"tool": "s"}}, "at least one of 'documents', 'chunks' and 'indexing'"),
+        ("mcp", HTTP, {"response": {"chunks": CHUNKS, "stream": True}}, "response.stream: expected none"),
+        ("mcp", PROGRAM, {"path": "/other"}, "expected no ask.path with api.stdio"),
+        ("mcp", PROGRAM, principal(), "expected no ask.principals.anna.headers with api.stdio"),
+        ("mcp", {"container": {"image": "a", "port": 1}, "stdio": True}, {}, "container: remove 'port'"),
+        ("mcp", {"container": {"image": "a"}}, {}, "expected 'port', at which the API listens, or `stdio: true`"),
+        ("mcp", {**HTTP, "stdio": True}, {}, "stdio: remove it, as an API at 'url' is asked over HTTP"),
     ],
 )
-def test_what_cannot_be_asked_is_refused(api: dict[str, Any], more: dict[str, Any], said: str) -> None:
-    """HTTP needs a path, and a program has no keys of HTTP."""
-    ask = {"adapter": "mapped", "body": {"question": "{question}"}, "response": {"chunks": CHUNKS}, **more}
+def test_what_cannot_be_asked_is_refused(adapter: str, api: dict[str, Any], ask: dict[str, Any], said: str) -> None:
+    """HTTP needs a path, a program has no keys of HTTP, and a server of tools has a tool and its own headers."""
+    section = {"adapter": adapter, **ASK.get(adapter, {}), **ask}
     with pytest.raises(ValidationError) as caught:
-        Config.model_validate({"vault": {"a": "a"}, "api": api, "ask": ask})
+        Config.model_validate({"vault": {"a": "a"}, "api": api, "ask": section})
     assert said in str(caught.value)
 
 
