@@ -13,6 +13,12 @@ def git(root: Path, *words: str, given: str | None = None) -> str:
     return done.stdout.strip()
 
 
+def files_below(root: Path) -> dict[str, bytes]:
+    """Read what a directory holds beside run directories, by path."""
+    found = (path for path in sorted(root.rglob("*")) if path.is_file() and ".raggate" not in path.parts)
+    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
+
+
 def write_files(root: Path, files: Mapping[str, str]) -> None:
     """Write files by their path, with the directories above them."""
     for name, content in files.items():

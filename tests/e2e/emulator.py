@@ -28,8 +28,8 @@ from e2e.grammar import Command, FileCommandError, Log
 
 RUNNER_UID = 1001
 SOCKET = Path("/var/run/docker.sock")
-SCHEDULE = ((0.0, signal.SIGINT), (7.5, signal.SIGTERM), (10.0, signal.SIGKILL))
-"""Cancelling: what the `docker run` process gets, and when."""
+Cancel = tuple[float, int]
+"""Seconds after the start, and the first signal that the `docker run` process gets then."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -51,22 +51,8 @@ class Step:
     argv: list[str] = field(default_factory=list)
 
     @property
-    def conclusion(self) -> str:
-        """Success or failure of the step; there is nothing in between."""
-        return "success" if self.exit_code == 0 and not self.problems else "failure"
-
-    @property
     def commands(self) -> list[Command]:
         return self.log.commands
-
-
-@dataclass(slots=True, kw_only=True)
-class Cancel:
-    """When to cancel, and how: seconds after the start or after a text in the log, and the schedule from then on."""
-
-    after: float = 0.0
-    text: str | None = None
-    schedule: tuple[tuple[float, int], ...] = SCHEDULE
 
 
 class Job:
@@ -301,23 +287,19 @@ def _invoke(
     assert process.stdout is not None
     chunks: list[bytes] = []
     begin, spoke = time.monotonic(), [float("inf")]
-    seen = threading.Event()
     stream = process.stdout
 
     def read() -> None:
         while data := os.read(stream.fileno(), 1 << 16):
             spoke[0] = min(spoke[0], time.monotonic() - begin)
             chunks.append(data)
-            if cancel and cancel.text and cancel.text.encode() in b"".join(chunks):
-                seen.set()
-        seen.set()
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
     if during:
         threading.Thread(target=during, daemon=True).start()
     if cancel:
-        _cancel(process, cancel, seen)
+        _cancel(process, *cancel)
     try:
         code = process.wait(240)
     except subprocess.TimeoutExpired:
@@ -328,11 +310,9 @@ def _invoke(
     return code, b"".join(chunks).decode("utf-8", "replace"), spoke[0]
 
 
-def _cancel(process: subprocess.Popen[bytes], cancel: Cancel, seen: threading.Event) -> None:
-    if cancel.text:
-        seen.wait(120)
-    begin = time.monotonic() + cancel.after
-    for delay, number in cancel.schedule:
+def _cancel(process: subprocess.Popen[bytes], after: float, first: int) -> None:
+    begin = time.monotonic() + after
+    for delay, number in ((0.0, first), (7.5, signal.SIGTERM), (10.0, signal.SIGKILL)):
         with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(max(begin + delay - time.monotonic(), 0))
         if process.poll() is not None:

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from e2e import image
-from e2e.emulator import RUNNER_UID, Cancel, Job, Step, copy_tree, docker, job_network, leftovers
+from e2e.emulator import RUNNER_UID, Job, Step, copy_tree, docker, job_network, leftovers
 from e2e.engine import connect
 from e2e.image import ROOT
 
@@ -76,7 +76,7 @@ def test_pass(job: Jobs) -> None:
     """The API as it is passes: exit 0, every output, the files it names, a summary, and nothing left behind."""
     made = job()
     step = made.run(GATE)
-    assert (step.exit_code, step.conclusion) == (0, "success"), step.text
+    assert (step.exit_code, step.problems) == (0, []), step.text
     directory = step.outputs["run-directory"]
     assert directory.startswith(".raggate/runs/")
     assert step.outputs == {
@@ -100,26 +100,6 @@ def test_pass(job: Jobs) -> None:
     assert leftovers(made) == []
     post = made.post(step)
     assert (post.exit_code, post.text, post.summary) == (0, "", "")
-
-
-def test_worse_retriever_is_a_regression(job: Jobs) -> None:
-    """The API without one of its rankers is a regression: exit 1, outputs that say so, and what broke."""
-    step = job(env={"NOTES_DISABLE": "vector"}).run(GATE)
-    assert step.exit_code == 1, step.text
-    assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("regression", "1")
-    assert int(step.outputs["broke"]) >= 5
-    assert "questions broke" in step.summary
-
-
-def test_never_is_green_and_loud(job: Jobs) -> None:
-    """`fail-on: never` makes a regression green, and says so as a warning, in the log and in the summary."""
-    step = job(env={"NOTES_DISABLE": "vector"}).run({**GATE, "fail-on": "never"})
-    assert step.exit_code == 0, step.text
-    assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("regression", "1")
-    assert {note.name for note in step.log.annotations} <= {"warning", "notice"}
-    (warning,) = [note for note in step.log.annotations if note.properties.get("title") == "raggate did not pass"]
-    assert "green because of fail-on: never" in warning.data
-    assert "green because of fail-on: never" in step.summary
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="files belong to the user who runs the tests anyway")
@@ -169,63 +149,20 @@ def test_without_the_socket(job: Jobs) -> None:
     assert made.post(step).exit_code == 0
 
 
-def test_files_of_the_runner_that_cannot_be_written(job: Jobs) -> None:
-    """The log says which file it is, outputs and exit code agree, and the post step calls nothing killed."""
-    step = job().run(GATE, variables={"GITHUB_OUTPUT": "/nowhere/x"})
-    assert step.exit_code == 70, step.text
-    assert "/nowhere/x" in step.text
-    assert "started nothing" in step.text
-    made = job()
-    step = made.run(GATE, variables={"GITHUB_STEP_SUMMARY": "/nowhere/x"})
-    assert step.exit_code == 70, step.text
-    assert "could not be handed to the runner" in step.text
-    assert (step.outputs["verdict"], step.outputs["exit-code"]) == ("internal error", "70")
-    post = made.post(step)
-    assert (post.exit_code, post.summary) == (0, "")
-
-
-def test_against_reads_the_base_commit(job: Jobs) -> None:
-    """With `against` a change of the workspace's questions does not count, although another user owns the checkout."""
-    made = job()
-
-    def git(*words: str) -> None:
-        identity = ["-c", "user.name=A", "-c", "user.email=a@example.org", "-c", "safe.directory=*"]
-        subprocess.run(["git", *identity, *words], cwd=made.workspace, check=True, capture_output=True)
-
-    git("init", "-q")
-    git("add", "-A")
-    git("commit", "-qm", "base")
-    golden = made.workspace / "golden" / "eval_set.jsonl"
-    golden.write_text(golden.read_text().splitlines(keepends=True)[0])
-    (made.workspace / "baselines" / "notes.json").unlink()
-    made.own()
-    step = made.run({**GATE, "against": "HEAD"})
-    assert step.exit_code == 0, step.text
-    assert step.outputs["cases"] == "203"
-
-
-def networks(name: str) -> Iterator[str | None]:
-    """Make one of the networks an action can be started in."""
-    if name == "bridge":
-        yield None
-    elif name == "host":
-        yield "host"
-    elif name == "job network":
+@pytest.fixture(params=["bridge", "job network", "container", "host"])
+def network(request: pytest.FixtureRequest, images: tuple[str, str]) -> Iterator[str | None]:
+    """Yield each of the four networks that an action can be started in, as the value of `--network`."""
+    if request.param == "job network":
         with job_network() as made:
             yield made
-    else:
-        holder = docker("run", "-d", "--rm", "--entrypoint", "sleep", image.ACTION, "300")
+    elif request.param == "container":
+        holder = docker("run", "-d", "--rm", "--entrypoint", "sleep", images[0], "300")
         try:
             yield f"container:{holder}"
         finally:
             docker("rm", "-f", holder)
-
-
-@pytest.fixture(params=["bridge", "job network", "container", "host"])
-def network(request: pytest.FixtureRequest, images: tuple[str, str]) -> Iterator[str | None]:
-    """Yield each of the four networks in turn, as the value of `--network`."""
-    del images
-    yield from networks(request.param)
+    else:
+        yield "host" if request.param == "host" else None
 
 
 def test_api_in_a_container_is_reached_from_every_network(job: Jobs, network: str | None) -> None:
@@ -286,8 +223,7 @@ CANCELLATIONS = [(round(RANDOM.uniform(0.1, 4.0), 2), number) for number in (sig
 def test_cancelled_at_any_point(job: Jobs, after: float, number: signal.Signals) -> None:
     """Cancelled by either signal, the step ends in under 7 s, is no pass, and leaves nothing behind."""
     made = job(env={"NOTES_DISABLE": "vector"})  # had it ended before, it were a regression
-    cancel = Cancel(after=after, schedule=((0.0, number), (7.5, signal.SIGTERM), (10.0, signal.SIGKILL)))
-    step = made.run(GATE, cancel=cancel)
+    step = made.run(GATE, cancel=(after, number))
     # a signal that comes before the container runs may reach nobody: the next one counts, or the step's own end
     heard = after if step.spoke <= after else after + 7.5
     assert step.seconds - heard < 7, step.text
@@ -299,15 +235,6 @@ def test_cancelled_at_any_point(job: Jobs, after: float, number: signal.Signals)
             # in a regression's place only when the signal came after the very last question and the report
             verdict = json.loads((run_directory(made, step) / "verdict.json").read_text())
             assert verdict["verdict"] in {"interrupted", "regression"}
-    assert leftovers(made) == []
-
-
-def test_sigterm_alone_cancels(job: Jobs) -> None:
-    """SIGTERM alone, which by default does nothing to the first process of a container, ends the step as well."""
-    made = job()
-    step = made.run(GATE, cancel=Cancel(text="asked 41 of", schedule=((0, signal.SIGTERM),)))
-    assert (step.exit_code, step.outputs["verdict"]) == (130, "interrupted"), step.text
-    assert 0 < int(step.outputs["cases"]) <= 203
     assert leftovers(made) == []
 
 
@@ -352,28 +279,6 @@ def test_post_step_leaves_another_job_alone(job: Jobs) -> None:
     assert leftovers(made) == there
     assert made.post(step, variables=unnamed).exit_code == 0
     assert leftovers(made) == []
-
-
-def test_first_process_collects_orphans(images: tuple[str, str]) -> None:
-    """In a container of its own raggate is the first process, and a process without parent does not stay a zombie."""
-    body = (
-        "import os, time\n"
-        "from raggate.action.init_process import supervised\n"
-        "def work():\n"
-        "    if os.fork() == 0:\n"
-        "        os.fork() == 0 and time.sleep(0.2)\n"
-        "        os._exit(0)\n"
-        "    os.wait(); time.sleep(0.8)\n"
-        "    return len([name for name in os.listdir('/proc') if name.isdigit()])\n"
-        "assert os.getpid() == 1\n"
-        "os._exit(supervised(work))\n"
-    )
-    done = subprocess.run(
-        ["docker", "run", "--rm", "--entrypoint", "/opt/raggate/bin/python", images[0], "-I", "-c", body],
-        check=False,
-        timeout=60,
-    )
-    assert done.returncode == 2
 
 
 def test_the_image_as_that_of_a_gitlab_job(images: tuple[str, str]) -> None:

@@ -19,6 +19,7 @@ from e2e import image
 from e2e.emulator import Job, Step, copy_tree, gateway, leftovers
 from e2e.engine import connect
 from e2e.image import ROOT
+from e2e.pulls import EVENTS, NAME, WRITES, pull_job
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository
 from hostile_git import forge as forge_object
 from raggate.inputs.git_objects import object_id
@@ -28,9 +29,6 @@ pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(600)]
 
 FILES = ("golden", "baselines", "raggate.yml", "raggate.container.yml")
 GATE = {"config": "raggate.container.yml", "api-image": image.EXAMPLE_API}
-NAME = "someone/repo"
-EVENTS = ROOT / "tests" / "fakes" / "github" / "events"
-WRITES = {"contents": "read", "pull-requests": "write", "actions": "read"}
 READS = {"contents": "read", "pull-requests": "read", "actions": "read"}
 
 
@@ -64,34 +62,12 @@ class Forge:
         """Let the pull request come from a stranger's fork."""
         self.pull.head_repo = self.fake.add_repository("stranger/repo", fork_of=self.repository)
 
-    def job(
-        self,
-        *,
-        token: dict[str, str] | None = None,
-        fork: bool = False,
-        event: str = "pull_request",
-        base_ref: str = "master",
-        **options: Any,
-    ) -> Job:
+    def job(self, *, fork: bool = False, **options: Any) -> Job:
         """Return a job for the pull request as it is now, whose workspace is its checkout without git."""
         self.runs += 1
-        payload = json.loads((EVENTS / "pull_request" / "00-opened.json").read_text())
-        payload["number"] = payload["pull_request"]["number"] = 7
-        payload["pull_request"]["head"]["sha"] = self.pull.head_sha
-        payload["pull_request"]["base"]["sha"] = self.base
-        payload["pull_request"]["base"]["ref"] = base_ref
-        payload["pull_request"]["base"]["repo"]["full_name"] = NAME
-        payload["pull_request"]["head"]["repo"]["full_name"] = "stranger/repo" if fork else NAME
-        made = Job(
-            self.root / str(self.runs),
-            ROOT / "action.yml",
-            self.image,
-            event=(event, payload),
-            token=self.fake.token(token or WRITES),
-            api_url=self.fake.api_url,
-            run_id=str(self.runs),
-            **options,
-        )
+        options |= {"origin": "stranger/repo" if fork else NAME, "run_id": str(self.runs)}
+        change = {"number": 7, "base": self.base, "head": self.pull.head_sha}
+        made = pull_job(self.fake, self.root / str(self.runs), self.image, **change, **options)
         copy_tree(ROOT, made.workspace, FILES)
         made.own()
         return made

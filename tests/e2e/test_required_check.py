@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import secrets
@@ -10,16 +9,15 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
 from e2e import image
-from e2e.emulator import Job, Step, docker, gateway, leftovers
+from e2e.emulator import Step, docker, gateway, leftovers
 from e2e.engine import connect
 from e2e.image import ROOT
-from e2e.test_github import EVENTS, NAME, WRITES
+from e2e.pulls import NAME, pull_job
 from e2e.test_tutorial import CUT, commands, free_port
 from fakes.github_api import BOT, FakeGitHub, Repository
 from rendered import visible
@@ -89,7 +87,8 @@ class Reader:
         for sha in (base, head):
             self.repository.add_commit(self._files(sha), sha=sha, branch="main" if sha == base else None)
         self.repository.add_pull(self.pulls, head_sha=head, base_sha=base, head_ref=branch)
-        made = self._job(base, head)
+        root = self.top / f"job-{self.pulls}"
+        made = pull_job(self.fake, root, self.action, number=self.pulls, base=base, head=head)
         self.shell(f"git clone --quiet {self.top}/remote.git . && git checkout --quiet {head}", at=made.workspace)
         text = (made.workspace / WORKFLOW).read_text().replace("my-api:change", f"{self.name}:change")
         (job,) = yaml.load(text, yaml.CSafeLoader)["jobs"].values()
@@ -101,28 +100,12 @@ class Reader:
         step = made.run(steps["Gate"]["with"])
         assert leftovers(made) == []
         (comment,) = [comment.body for comment in self.repository.comments_of(self.pulls) if comment.login == BOT]
-        Path(f"/tmp/c-{branch}.md").write_text(comment)
         return step, visible(comment)
 
     def _files(self, commit: str) -> dict[str, bytes]:
         git = ["git", "-C", str(self.root)]
         names = subprocess.check_output([*git, "ls-tree", "-r", "-z", "--name-only", commit], text=True).split("\0")
         return {name: subprocess.check_output([*git, "show", f"{commit}:{name}"]) for name in names if name}
-
-    def _job(self, base: str, head: str) -> Job:
-        payload: dict[str, Any] = json.loads((EVENTS / "pull_request" / "00-opened.json").read_text())
-        pull = payload["pull_request"]
-        payload["number"] = pull["number"] = self.pulls
-        pull["head"] |= {"sha": head, "repo": {**pull["head"]["repo"], "full_name": NAME}}
-        pull["base"] |= {"sha": base, "repo": {**pull["base"]["repo"], "full_name": NAME}}
-        return Job(
-            self.top / f"job-{self.pulls}",
-            ROOT / "action.yml",
-            self.action,
-            event=("pull_request", payload),
-            token=self.fake.token(WRITES),
-            api_url=self.fake.api_url,
-        )
 
 
 _IDENTITY = {

@@ -16,16 +16,15 @@ import subprocess
 import threading
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from checkouts import files_below
 from e2e import image
-from e2e.emulator import Job, Step, docker, gateway, leftovers
+from e2e.emulator import Step, docker, gateway, leftovers
 from e2e.engine import connect
-from e2e.image import ROOT
-from e2e.test_github import EVENTS, NAME, WRITES
+from e2e.pulls import NAME, pull_job
 from fakes.github_api import BOT, FakeGitHub
 from here import called
 from raggate.cli import main
@@ -137,11 +136,6 @@ def running(root: Path, host: str) -> Iterator[str]:
         server.shutdown()
 
 
-def files(root: Path) -> dict[str, bytes]:
-    kept = (path for path in root.rglob("*") if path.is_file() and ".raggate" not in path.parts)
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in kept}
-
-
 class Repository:
     """A repository whose retriever raggate gates, and a GitHub with its pull requests."""
 
@@ -168,26 +162,15 @@ class Repository:
         self.raggate("check", code=3)
         (run,) = (path for path in (self.root / ".raggate" / "runs").iterdir() if path.is_dir())
         self.raggate("promote", str(run))
-        self.base = str(self.remote.add_commit(files(self.root), branch="main"))
+        self.base = str(self.remote.add_commit(files_below(self.root), branch="main"))
 
     def gated(self) -> tuple[Step, str]:
         """Open a pull request with the repository as it is now, and run the steps of its workflow."""
         self.pulls += 1
-        head = str(self.remote.add_commit(files(self.root), [self.base]))
+        head = str(self.remote.add_commit(files_below(self.root), [self.base]))
         self.remote.add_pull(self.pulls, head_sha=head, base_sha=self.base, head_ref=f"change-{self.pulls}")
-        payload: dict[str, Any] = json.loads((EVENTS / "pull_request" / "00-opened.json").read_text())
-        pull = payload["pull_request"]
-        payload["number"] = pull["number"] = self.pulls
-        pull["head"] |= {"sha": head, "repo": {**pull["head"]["repo"], "full_name": NAME}}
-        pull["base"] |= {"sha": self.base, "repo": {**pull["base"]["repo"], "full_name": NAME}}
-        made = Job(
-            self.root.parent / f"job-{self.pulls}",
-            ROOT / "action.yml",
-            self.runner,
-            event=("pull_request", payload),
-            token=self.fake.token(WRITES),
-            api_url=self.fake.api_url,
-        )
+        job_root, change = self.root.parent / f"job-{self.pulls}", {"base": self.base, "head": head}
+        made = pull_job(self.fake, job_root, self.runner, number=self.pulls, **change)
         shutil.copytree(self.root, made.workspace, dirs_exist_ok=True, ignore=shutil.ignore_patterns("runs"))
         text = (self.root / ".github/workflows/rag-gate.yml").read_text().replace("my-api:change", self.tag)
         (job,) = yaml.safe_load(text)["jobs"].values()

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import io
 import json
-import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,31 +12,29 @@ from typing import Any
 
 import pytest
 
+from checkouts import files_below
 from events import make_event
 from fakes.github_api import FakeGitHub, Repository, Symlink, primary_limit
 from fakes.truncated import cut_short
 from project import Project, make_project
-from promotable import edited
+from promotable import edited, packed
 from raggate.base.errors import UsageError
 from raggate.github import fork_comment
-from raggate.github.publish import Settings
 from raggate.github.rest import git_objects
 from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository as GitHubRepository
-from raggate.github.runner import event
 from raggate.github.runner.event import SourceRun
 from raggate.models.publication import Publication
 from raggate.models.suites import SuiteOutcome
+from raggate.models.verdict import Preview, Review
 from raggate.reports import comment
 from stored_rows import files_of
 
 VAULT = "vault/work"
 NAME = "octo/notes"
 MADE = "2026-01-01T01:00:00Z"
-EVENT = Path(__file__).parents[1] / "fakes" / "github" / "events" / "workflow_run" / "01-completed.json"
 Files = dict[str, bytes]
 WORSE = {"FAKE_BEHAVIOUR": "worse"}
-CLAIM = b'{"exit_code": 0, "headline": ""}'
 
 
 @dataclass
@@ -72,11 +68,7 @@ class Stage:
         """Let the run end, and leave an artifact of these files an hour after the fake's clock began."""
         self.repository.add_run(run_id=9, head_sha=self.head, created_at=MADE, **self.record)
         if files is not None:
-            packed = io.BytesIO()
-            with zipfile.ZipFile(packed, "w") as archive:
-                for name, content in files.items():
-                    archive.writestr(name, content)
-            self.repository.add_artifact(9, "raggate-run", packed.getvalue())
+            self.repository.add_artifact(9, "raggate-run", packed(files))
 
     def judge(
         self,
@@ -126,11 +118,6 @@ def artifact(root: Path, code: int, behaviour: tuple[tuple[str, str], ...]) -> F
     return files_of(project.last_run())
 
 
-def _contents(root: Path) -> dict[str, bytes]:
-    found = (path for path in sorted(root.rglob("*")) if path.is_file() and ".raggate" not in path.parts)
-    return {path.relative_to(root).as_posix(): path.read_bytes() for path in found}
-
-
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A gate of twelve questions with a baseline, once for all tests, which only run it."""
@@ -152,23 +139,29 @@ def staged(project: Project, flavour: str = "api.github.com") -> Iterator[Stage]
     with FakeGitHub(flavour) as fake:
         repository = fake.add_repository(NAME)
         fork = fake.add_repository("stranger/notes", fork_of=repository)
-        base = str(repository.add_commit(_contents(project.root), branch="main"))
+        base = str(repository.add_commit(files_below(project.root), branch="main"))
         head = str(repository.add_commit({"README": "change"}, [base]))
         repository.add_pull(7, head_sha=head, base_sha=base, head_ref="change", head_repo=fork)
         yield Stage(fake, repository, project, base, head)
         fake.assert_clean()
 
 
-def outcome(told: SuiteOutcome) -> str:
+def reviewed(told: SuiteOutcome) -> Review:
     assert told.review is not None, told.failure
-    return told.review.verdict.outcome
+    return told.review
+
+
+def previewed(told: SuiteOutcome) -> Preview:
+    preview = reviewed(told).context.preview
+    assert preview is not None
+    return preview
 
 
 def test_an_enterprise_server_that_knows_no_digest(project: Project) -> None:
     """Enterprise Server 3.17, whose API tells no digest of an artifact: the second stage judges there too."""
     with staged(project, "ghes-3.17") as stage:
         told = stage.judge(stage.measured(1, **WORSE))
-        assert outcome(told) == "regression"
+        assert reviewed(told).verdict.outcome == "regression"
         assert "/api/v3" in stage.fake.api_url
         (listed,) = stage.fake.calls("actions/list-workflow-run-artifacts")
         assert listed.status == 200
@@ -252,13 +245,6 @@ def test_an_artifact_that_takes_long_to_read_is_told(stage: Stage, monkeypatch: 
     )
 
 
-@pytest.mark.parametrize("files", [None, {}, {"verdict.json": b"[]"}, {"verdict.json": CLAIM}])
-def test_without_a_measurement_nothing_passes(stage: Stage, files: Files | None) -> None:
-    """An artifact that is missing or has no results is told as what it is."""
-    told = stage.judge(files)
-    assert (told.code, told.review, told.suite) == (3, None, "small")
-
-
 def test_an_artifact_of_an_earlier_attempt_is_none(stage: Stage) -> None:
     """What an earlier attempt measured is not told of a later one that measured nothing."""
     told = stage.judge(stage.measured(0), started="2026-01-01T01:00:01Z")
@@ -275,12 +261,11 @@ def test_why_a_run_stopped_is_not_believed(stage: Stage) -> None:
     config["fingerprint"]["a note of raggate"] = "all is well"
     files["config.json"] = json.dumps(config).encode()
     told = stage.judge(files)
-    assert outcome(told) == "cannot tell"
-    assert told.review is not None
-    assert told.review.run.stopped == "the run stopped before all questions were asked"
-    assert told.review.run.log == ("what the run itself says:", "All is well.", "fine")
-    assert "a note of raggate" not in told.review.run.fingerprint
-    assert "All is well" not in told.review.verdict.headline
+    assert reviewed(told).verdict.outcome == "cannot tell"
+    assert reviewed(told).run.stopped == "the run stopped before all questions were asked"
+    assert reviewed(told).run.log == ("what the run itself says:", "All is well.", "fine")
+    assert "a note of raggate" not in reviewed(told).run.fingerprint
+    assert "All is well" not in reviewed(told).verdict.headline
     told = stage.judge({**files, "results.jsonl": b""})
     assert (told.code, told.review) == (3, None)
     assert told.failure is not None
@@ -309,43 +294,6 @@ def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
     assert (told.code, told.suite) == (3, "raggate.yml")
     assert "first run" in " ".join(told.failure.lines)
     assert "**Next:** The message above says why" in comment.render(told.failure, Publication())
-
-
-@pytest.mark.parametrize("measured", [True, False])
-def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Path) -> None:
-    """From the event to the comment: it names the repository's policy where that was applied, and only there."""
-    stage.upload(stage.measured(0) if measured else {"verdict.json": CLAIM})
-    payload = json.loads(EVENT.read_text())
-    payload["workflow_run"] |= {"id": 9, "event": "pull_request", "head_sha": stage.head, "head_branch": "change"}
-    payload["workflow_run"] |= {"head_repository": {"full_name": "stranger/notes"}, "run_started_at": MADE}
-    payload["repository"]["default_branch"] = "main"
-    payload["workflow_run"]["path"] = ".github/workflows/rag-gate.yml"
-    (tmp_path / "event.json").write_text(json.dumps(payload))
-    environment = {
-        "GITHUB_EVENT_NAME": "workflow_run",
-        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
-        "GITHUB_REPOSITORY": NAME,
-        "GITHUB_RUN_ID": "10",
-        "GITHUB_RUN_ATTEMPT": "1",
-        "GITHUB_SERVER_URL": stage.fake.server_url,
-        "GITHUB_API_URL": stage.fake.api_url,
-        "GITHUB_SHA": stage.base,
-    }
-    happened = event.read(environment)
-    root = stage.project.root / "elsewhere"
-    what = fork_comment.ForkRun(
-        event=happened, config_file=root / "raggate.yml", workspace=root, artifact="raggate-run", say=pytest.fail
-    )
-    token = stage.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
-    with stage.fake.client(token) as github:
-        there = GitHubRepository(github, NAME)
-        settings = Settings(secrets=(token,))
-        (done,) = fork_comment.comment(there, what, settings, lambda _, work: work(), pytest.fail)
-    (written,) = stage.repository.comments_of(7)
-    assert done.url
-    assert not done.failed
-    assert ("(suite small)" in written.body, "own files" in written.body) == (True, measured)
-    assert "Judged for a merge into main." in written.body
 
 
 @pytest.mark.parametrize(("named", "code"), [("", 2), ("other", 2), ("other, main", 0)])
@@ -383,9 +331,7 @@ def test_a_note_that_would_end_every_run_is_no_pass(stage: Stage, content: Any, 
     """What a fork does to a note, so that nothing can be measured after the merge, is told before it."""
     stage.change({f"{VAULT}/Notes/{'gateway' if content is None else 'new'}.md": content})
     told = stage.judge(stage.measured(0))
-    assert told.review is not None
-    assert told.review.context.preview is not None
-    assert problem in " ".join(told.review.context.preview.breaks)
+    assert problem in " ".join(previewed(told).breaks)
     assert told.code == 3
 
 
@@ -395,8 +341,7 @@ def test_text_of_private_notes_in_a_public_one_is_told(stage: Stage) -> None:
     stage.merge({"raggate.yml": config + "private: {places: [work/Notes/gateway.md]}\n"})
     stage.change({f"{VAULT}/Notes/copy.md": (stage.project.root / VAULT / "Notes" / "gateway.md").read_bytes()})
     told = stage.judge(stage.measured(0))
-    assert told.review is not None, told.failure
-    (warning,) = [item for item in told.review.verdict.warnings if item.code == "unmarks-notes"]
+    (warning,) = [item for item in reviewed(told).verdict.warnings if item.code == "unmarks-notes"]
     assert "makes text of private notes public: work/Notes/gateway.md" in warning.message
 
 
@@ -407,15 +352,13 @@ def test_what_is_too_much_to_read_is_told_as_not_looked_at(stage: Stage, monkeyp
     notes = {f"{VAULT}/Notes/new-{number}.md": f"# {number}\n" for number in range(30)}
     stage.change(notes | {"raggate.yml": config + "gate: {tolerance: 0.9}\n"})
     told = stage.judge(stage.measured(0))
-    assert told.review is not None
-    preview = told.review.context.preview
-    assert preview is not None
+    preview = previewed(told)
     assert (preview.loosened, preview.breaks) == (("gate.tolerance",), ())
     (problem,) = preview.unseen
     assert problem.startswith("its notes were not checked for private text")
     assert "more than 20 requests to GitHub" in problem
     assert told.code == 3
-    page = comment.render(told.review, Publication())
+    page = comment.render(reviewed(told), Publication())
     assert "not checked" in page
     assert "gate.tolerance" in page
 
@@ -427,33 +370,21 @@ def test_what_github_does_not_answer_is_no_pass(stage: Stage) -> None:
     # asked for the waivers first
     stage.fake.fail_next(lambda call: call.path.endswith(head), *[primary_limit(4_000_000_000)] * 2)
     told = stage.judge(files)
-    assert told.review is not None, told.failure
-    assert told.review.context.preview is not None
-    assert "rate limit" in " ".join(told.review.context.preview.unseen)
-    assert (told.code, told.review.verdict.outcome) == (3, "cannot tell")
-
-
-def test_versions_that_a_fork_changes_are_told(stage: Stage) -> None:
-    """The line is read out of both commits by whoever judges, not out of the artifact."""
-    stage.change({"requirements.txt": "a==1\n"})
-    told = stage.judge(stage.measured(0))
-    assert told.review is not None, told.failure
-    assert told.review.context.dependencies == ("requirements.txt (new file)",)
+    assert "rate limit" in " ".join(previewed(told).unseen)
+    assert (told.code, reviewed(told).verdict.outcome) == (3, "cannot tell")
 
 
 def test_updates_of_the_base_are_none_of_a_fork(stage: Stage) -> None:
-    """A pull request that is behind its base took no update back, and one with other roots changed nothing known."""
+    """Versions of both commits are read, not the artifact's: behind its base a change takes none back."""
     stage.change({"requirements.txt": "a==1\n"})
     head = stage.head
     stage.merge({"go.mod": "require x v1\n"})
     stage.head = stage.repository.pulls[7].head_sha = head
     told = stage.judge(stage.measured(0))
-    assert told.review is not None, told.failure
-    assert told.review.context.dependencies == ("requirements.txt (new file)", "only in the base: go.mod (new file)")
+    assert reviewed(told).context.dependencies == ("requirements.txt (new file)", "only in the base: go.mod (new file)")
     stage.head = stage.repository.pulls[7].head_sha = str(stage.repository.add_commit({"go.mod": "require x v2\n"}, []))
     told = stage.judge(stage.measured(0))
-    assert told.review is not None, told.failure
-    assert told.review.context.dependencies == ()
+    assert reviewed(told).context.dependencies == ()
 
 
 def test_folders_without_end_take_a_few_requests(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -468,9 +399,8 @@ def test_folders_without_end_take_a_few_requests(stage: Stage, monkeypatch: pyte
     stage.head = objects.add_commit(top, [stage.base], message="x", author=author).sha
     stage.repository.pulls[7].head_sha = stage.head
     told = stage.judge(stage.measured(0))
-    assert told.review is not None
     assert len(stage.fake.requests) < git_objects.MOST_OF_A_STRANGER + 50
-    assert "more than 300 requests to GitHub" in comment.render(told.review, Publication())
+    assert "more than 300 requests to GitHub" in comment.render(reviewed(told), Publication())
     assert told.code == 3
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +9,7 @@ import pytest
 
 from commanded import NAME, Conversation
 from fakes.github_api import FakeGitHub
+from promotable import packed
 from raggate.github import commands
 from raggate.github.commands import Reply
 from raggate.github.fork_comment import ForkRun
@@ -84,11 +83,8 @@ def test_no_suite_is_guessed(talk: Conversation, explained: list[tuple[str, str]
 
 def test_a_question_of_one_suite_is_explained(talk: Conversation) -> None:
     """The run of that suite is taken out of the artifact of all, which is asked for by its own name."""
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        archive.writestr("a/config.json", '{"suite": "pay"}')
-        archive.writestr("b/verdict.json", '{"suite": "pay", "exit_code": 0, "headline": ""}')
-    talk.repository.add_artifact(9, "raggate-run", packed.getvalue())
+    claims = {"a/config.json": b'{"suite": "pay"}', "b/verdict.json": b'{"suite": "pay"}'}
+    talk.repository.add_artifact(9, "raggate-run", packed(claims))
     talk.say("/raggate explain pay: q17")
     assert "the artifact has 2 runs of this suite" in visible(talk.replies[-1])
     talk.say("/raggate explain web: q17")

@@ -133,6 +133,14 @@ def test_a_run_without_a_verdict_is_told_too(stage: Stage) -> None:
     assert "raggate.yml:3: no" in visible(body)
 
 
+def test_the_comment_says_who_judged(stage: Stage) -> None:
+    """What an untrusted run measured is judged by the repository's own files, which is said where they judged it."""
+    stage.finish(outcome("pass"), relayed=True)
+    assert "own files" in stage.comments()[0]
+    stage.finish(USAGE, relayed=True, event={"run_id": 6})
+    assert "own files" not in stage.comments()[0]
+
+
 @pytest.mark.parametrize(
     ("asked", "name", "count"),
     [

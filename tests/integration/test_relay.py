@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from checkouts import files_below
 from events import make_event
 from fakes.github_api import BOT, FakeGitHub, Repository
 from project import make_project
@@ -57,8 +57,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
         project.promote()
         assert project.command("check", **({"FAKE_BEHAVIOUR": "worse"} if name == "poor" else {})).code == len(runs)
         runs[name] = {path.name: path.read_bytes() for path in project.last_run().iterdir() if path.is_file()}
-    files = (path for path in sorted(root.rglob("*")) if path.is_file() and ".raggate" not in path.parts)
-    return Measured({path.relative_to(root).as_posix(): path.read_bytes() for path in files}, runs)
+    return Measured(files_below(root), runs)
 
 
 @dataclass
@@ -70,7 +69,6 @@ class Stage:
     workspace: Path
     base: str
     head: str
-    server: str
     state: StepState = field(default_factory=StepState)
 
     def change(self, files: dict[str, Any]) -> None:
@@ -117,21 +115,13 @@ class Stage:
 def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """Open a pull request from a fork that changes what no suite is made of; the checkout has no file."""
     monkeypatch.chdir(tmp_path)
-    with staged(measured, tmp_path, "api.github.com") as stage:
-        yield stage
-
-
-@contextmanager
-def staged(measured: Measured, tmp_path: Path, flavour: str) -> Iterator[Stage]:
-    with FakeGitHub(flavour) as fake:
+    with FakeGitHub() as fake:
         repository = fake.add_repository(NAME)
         fork = fake.add_repository("stranger/notes", fork_of=repository)
         base = str(repository.add_commit(dict(measured.contents), branch="main"))
         head = str(repository.add_commit({"README": "change"}, [base]))
         repository.add_pull(7, head_sha=head, base_sha=base, head_ref="change", head_repo=fork)
-        # who leaves artifacts there, the gate or an action, is told by this address
-        server = "https://github.com" if flavour == "api.github.com" else fake.server_url
-        yield Stage(fake, repository, tmp_path, base, head, server)
+        yield Stage(fake, repository, tmp_path, base, head)
         fake.assert_clean()
 
 
