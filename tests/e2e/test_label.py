@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Page, Route, expect
 
 from builders import make_chunk
-from e2e.browser import browser, page
+from e2e.browser import CALL, VECTORS, browser, page
 from labelling_project import LabelProject, make_label_project, served
 
 __all__ = ["browser", "page"]
@@ -248,28 +248,7 @@ def test_a_page_of_another_site(page: Page, address: str, project: LabelProject,
     assert not any("dough" in frame.content() for frame in page.frames[1:] if not frame.is_detached())
 
 
-SEEDS = (
-    "<script>window.ran=1</script>",
-    "<img src=x onerror=window.ran=1>",
-    '"><svg onload=window.ran=1>',
-    "</script><script>window.ran=1</script>",
-    "<!--<script>window.ran=1//-->",
-    "javascript:window.ran=1",
-    "{{constructor.constructor('window.ran=1')()}}",
-    "${window.ran=1}",
-    "<a href=//attacker.example/x>x</a>",
-    "<link rel=stylesheet href=http://attacker.example/x.css>",
-    "<style>@import '//attacker.example/x'</style>",
-    "<iframe srcdoc='<script>parent.ran=1</script>'></iframe>",
-    "<base href=//attacker.example/>",
-    "<meta http-equiv=refresh content='0;url=//attacker.example/'>",
-    "__proto__",
-    "\u202ereversed\u202c \u0000 \U0001f600",
-    "<form action=//attacker.example><button>x",
-    "<details open ontoggle=window.ran=1>",
-    "&lt;script&gt;window.ran=1&lt;/script&gt;",
-    "' onfocus='window.ran=1' autofocus='",
-)
+SEEDS = (*VECTORS, "__proto__", "${globalThis.ran=1}", "&lt;script&gt;")
 QUESTIONS = 10_000
 
 
@@ -303,7 +282,7 @@ def test_ten_thousand_hostile_texts(page: Page, tmp_path: Path) -> None:
     alarms: list[str] = []
     page.on("dialog", lambda dialog: (alarms.append(dialog.message), dialog.dismiss()))
     page.on("pageerror", lambda error: alarms.append(str(error)))
-    with session.journal, served(session, annotator="</script><img src=x onerror=window.ran=1>") as url:
+    with session.journal, served(session, annotator=f"</script><img src=x onerror={CALL}>") as url:
         shown(page, url)
         page.uncheck("#open-only")
         page.click("#questions .more")
@@ -314,7 +293,7 @@ def test_ten_thousand_hostile_texts(page: Page, tmp_path: Path) -> None:
         page.click("#tab-review")
         expect(page.locator(".diff .in").first).to_be_visible()
         found = page.evaluate(
-            "() => [window.ran ?? null, document.querySelectorAll('script').length,"
+            "() => [globalThis.ran ?? null, document.querySelectorAll('script').length,"
             " document.querySelectorAll('img, iframe, svg, link, base, form, style').length, location.href]"
         )
     assert alarms == []

