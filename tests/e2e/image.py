@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from e2e.emulator import docker
+from e2e.engine import NOTES_API, ROOT, compile_program
 
-ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".raggate" / "wheels"
 _CONTEXT = ("Dockerfile", ".dockerignore", "requirements.txt", "requirements-build.txt", "pyproject.toml", "src")
 _LOCKS = ("requirements.txt", "requirements-build.txt")
@@ -91,13 +91,7 @@ def _built() -> str:
 def example_api() -> str:
     """Build the example API FROM scratch around a static binary, and give its name."""
     with tempfile.TemporaryDirectory() as scratch:
-        source = ROOT / "examples" / "notes-api"
-        subprocess.run(
-            ["go", "build", "-trimpath", "-o", str(Path(scratch, "notes-api")), "."],
-            cwd=source,
-            env={**os.environ, "CGO_ENABLED": "0"},
-            check=True,
-        )
-        shutil.copy(source / "Dockerfile", scratch)
+        compile_program(NOTES_API, Path(scratch, "notes-api"))
+        shutil.copy(NOTES_API / "Dockerfile", scratch)
         docker("build", "-q", "-t", EXAMPLE_API, scratch)
     return EXAMPLE_API

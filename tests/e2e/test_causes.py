@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,11 +17,9 @@ from typing import Any
 
 import pytest
 
+from e2e.engine import NOTES_API, ROOT, compile_program
 from here import Done
 from project import ended
-
-ROOT = Path(__file__).parents[2]
-API = ROOT / "examples" / "notes-api"
 
 pytestmark = [
     pytest.mark.go,
@@ -270,17 +267,12 @@ FAULTS = [
 def build(target: Path, patch: tuple[tuple[str, str, str], ...] = ()) -> None:
     """Compile the API, with the places of the patch replaced."""
     source = target.parent / "source"
-    shutil.copytree(API, source)
+    shutil.copytree(NOTES_API, source)
     for name, old, new in patch:
         text = (source / name).read_text(encoding="utf-8")
         assert old in text, f"{name} has no {old!r}"
         (source / name).write_text(text.replace(old, new), encoding="utf-8")
-    subprocess.run(
-        ["go", "build", "-trimpath", "-ldflags=-s -w", "-o", str(target), "."],
-        cwd=source,
-        env={**os.environ, "CGO_ENABLED": "0"},
-        check=True,
-    )
+    compile_program(source, target)
 
 
 def raggate(root: Path, *arguments: str, **settings: str) -> Done:

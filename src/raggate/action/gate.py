@@ -50,7 +50,7 @@ def gate(step: Step, *, measured: Callable[[Request], Path | None] = lambda aske
 
     `measured` returns the run directory to judge in place of asking, if there is one beside that of the inputs.
     """
-    inputs, state, workspace = step.inputs, step.state, step.runner.workspace
+    inputs, state = step.inputs, step.state
     several = listed(step)
     if several:
         suites.refuse_single({"input 'run'": inputs["run"]}, "a list of configurations")
@@ -60,11 +60,10 @@ def gate(step: Step, *, measured: Callable[[Request], Path | None] = lambda aske
         secrets=step_inputs.secrets(inputs),
     )
     name = inputs["artifact"] if several else None
-    reporter = StepReporter(step.event, step.repository, settings, steps.warn_not_shown, name=name)
-    gating = _Gating(step, reporter, measured)
-    state.reporter = reporter
+    reporter = state.reporter = StepReporter(step.event, step.repository, settings, steps.warn_not_shown, name=name)
     if step.repository is None and settings.comments_on(step.event):
         say("no comment: the input github-token is empty")
+    gating = _Gating(step, reporter, measured)
     code, error = console.guarded(gating.evaluate, step.runner.environment, steps.fence)
     outcomes = gating.outcomes or (suites.ended(SuiteFile(config=inputs["config"], suite=""), code, error),)
     state.error = outcomes[0].error
@@ -73,7 +72,7 @@ def gate(step: Step, *, measured: Callable[[Request], Path | None] = lambda aske
     if several:
         # each suite has its own, and says what a step with one suite says
         state.directory = None
-        state.outputs |= _outputs(gating.outcomes, workspace)
+        state.outputs |= _outputs(gating.outcomes, step.runner.workspace)
     return code
 
 
@@ -81,7 +80,7 @@ class _Gating:
     """The suites of one step, as they are judged one after another."""
 
     def __init__(self, step: Step, reporter: StepReporter, measured: Callable[[Request], Path | None]) -> None:
-        self._step, self._inputs, self._runner = step, step.inputs, step.runner
+        self._step, self._inputs, self._workspace = step, step.inputs, step.runner.workspace
         self._several = listed(step)
         self._reporter = reporter
         self._stored = measured
@@ -92,68 +91,64 @@ class _Gating:
     def evaluate(self) -> int:
         """Judge all of them, and return the exit code of the worst."""
         suites_of_step = self._listed() if self._several else (self._only(),)
-        self.outcomes = suites.check_each(suites_of_step, self._judged, say)
+        # whatever goes wrong for one is how it ended, and keeps none of the others from a verdict
+        self.outcomes = suites.check_each(suites_of_step, lambda suite: self._alone(suite, self._shown), say)
         return worst(outcome.code for outcome in self.outcomes)
 
     def _listed(self) -> tuple[SuiteFile, ...]:
         self._check_base()
         suites_of_step = suites.listed(self._request, self._step.configs)
-        wanted = step_inputs.entries(self._inputs, "reports")
-        self._files = suites.reports_of(wanted, suites_of_step, "input 'reports'")
+        self._files = suites.reports_of(self._wanted, suites_of_step, "input 'reports'")
         for files in self._files.values():
-            steps.check_inside("reports", files.formats, self._runner.workspace)
+            steps.check_inside("reports", files.formats, self._workspace)
         return suites_of_step
 
     def _only(self) -> SuiteFile:
         """Name the suite, also of a configuration that cannot be used, so that its one comment tells what is wrong."""
         name, request = self._inputs["config"], self._request
-        config = self._runner.workspace / name
+        config = self._workspace / name
         suite = suite_list.name_of_unusable(config.parent, config.name, against=request.against, remote=request.remote)
         return SuiteFile(config=name, suite=suite or name)
+
+    @property
+    def _wanted(self) -> list[str]:
+        return step_inputs.entries(self._inputs, "reports")
 
     def _check_base(self) -> None:
         event = self._step.event
         bases.check(event.base_ref, event.default_branch, self._inputs["bases"])
 
-    def _judged(self, suite: SuiteFile) -> SuiteOutcome:
-        # whatever goes wrong for one is how it ended, and keeps none of the others from a verdict
-        return self._alone(suite, lambda: self._shown(suite))
-
-    def _alone(self, suite: SuiteFile, work: Callable[[], T]) -> T | SuiteOutcome:
-        return console.of_suite(suite, work, self._runner.environment, steps.fence)
+    def _alone(self, suite: SuiteFile, work: Callable[[SuiteFile], T]) -> T | SuiteOutcome:
+        return console.of_suite(suite, lambda: work(suite), self._step.runner.environment, steps.fence)
 
     def _shown(self, suite: SuiteFile) -> SuiteOutcome:
-        workspace = self._runner.workspace
-        self._reporter.prefixes[suite.config] = shown_prefix(workspace / suite.config, workspace)
-        request = suites.request_of(self._request, suite)
+        self._reporter.prefixes[suite.config] = shown_prefix(self._workspace / suite.config, self._workspace)
         known: SuiteOutcome | None = None
         # a group's base is the change before it in the queue, which a queue may merge although its own checks failed
         if self._several and self._step.event.name != "merge_group":
-            known = self._alone(suite, lambda: suites.unconcerned(request, suite))
+            request = suites.request_of(self._request, suite)
+            known = self._alone(suite, lambda _: suites.unconcerned(request, suite))
         if known is not None and known.not_run:
             return known
-        outcome = self._noted(self._alone(suite, lambda: self._measured(request, suite)) if known is None else known)
+        outcome = self._alone(suite, self._measured) if known is None else known
+        fail_on = self._inputs["fail-on"]
+        if fail_on != "regression" and outcome.review is not None and outcome.code != ExitCode.PASS:
+            outcome = replace(outcome, notes=(f"fail-on: {fail_on} may keep the step itself green.",))
         self._reporter.finish_suite(outcome)
         return outcome
 
-    def _measured(self, request: Request, suite: SuiteFile) -> SuiteOutcome:
-        files, stored = self._files.get(suite.suite), None
+    def _measured(self, suite: SuiteFile) -> SuiteOutcome:
+        request, files, stored = suites.request_of(self._request, suite), self._files.get(suite.suite), None
         if files is None:
             # told like every other way to end, on the pull request too
             self._check_base()
-            files = report_files.parsed(step_inputs.entries(self._inputs, "reports"), "input 'reports'")
-            steps.check_inside("reports", files.formats, self._runner.workspace)
+            files = report_files.parsed(self._wanted, "input 'reports'")
+            steps.check_inside("reports", files.formats, self._workspace)
             stored = self._stored(request) or self._step.path("run")
         outcome = console.check_suite(request, suite, files, stored, fence=steps.fence)
         # before the verdict: files that the job cannot read or delete afterwards are a trouble of their own
-        results.give_back(outcome.directory, self._runner.workspace)
+        results.give_back(outcome.directory, self._workspace)
         return outcome
-
-    def _noted(self, outcome: SuiteOutcome) -> SuiteOutcome:
-        fail_on = self._inputs["fail-on"]
-        if fail_on == "regression" or outcome.review is None or outcome.code == ExitCode.PASS:
-            return outcome
-        return replace(outcome, notes=(f"fail-on: {fail_on} may keep the step itself green.",))
 
 
 def ended(outcome: SuiteOutcome) -> dict[str, str | int]:

@@ -48,16 +48,9 @@ def supervised(
 
     The first process of a container has to collect every orphan, and no signal ends it by default. The parent does
     that: it hands the first SIGINT or SIGTERM on, collects zombies, and kills the child when it has not ended `grace`
-    seconds later. Call it before any thread is started.
-
-    Args:
-        work: runs in the child with both signals blocked; it unblocks them when it is ready to be interrupted.
-        grace: seconds between the first signal and the kill.
-        crashed: says in the child what the work raised, which nobody else would hear of.
-
-    Returns:
-        The exit code of the work, and that of an internal error when it raises; 128 and the signal's number when a
-        signal ended it; 130 when it was killed here.
+    seconds later. Call it before any thread is started. The work unblocks the signals when it is ready for them;
+    `crashed` says what it raised. The code is 128 and the signal's number when one ended it; 130 when it was killed
+    here.
     """
     watched = {*_STOP, signal.SIGCHLD}
     signal.pthread_sigmask(signal.SIG_BLOCK, watched)

@@ -61,10 +61,14 @@ def tell(repository: Repository, run: BranchRun) -> str:
         return ""
     own = list(_own(repository, run.key))
     newest = own[0] if own else None
-    if newest is None or newest.state.pushes[-1].verdict == "pass":
-        begins = run.push.verdict in WORSE and _is_news(repository, run, newest)
-        return _open(repository, run) if begins else ""
-    if newest.state.pushes[-1].order >= run.push.order:
+    last = newest.state.pushes[-1] if newest is not None else None
+    if newest is None or last is None or last.verdict == "pass":
+        if run.push.verdict == "pass" or (last is not None and last.order > run.push.order):
+            return ""
+        # an old commit that is run again tells nothing of the branch as it is
+        current = run.push.attempt == 1 or repository.head_of(run.branch) == run.push.head
+        return _open(repository, run) if current else ""
+    if last.order >= run.push.order:
         return newest.url
     if run.push.verdict in WORSE:
         _change(repository, newest, run, title=encodable(run.title))
@@ -97,13 +101,6 @@ def _issue(item: Any) -> Issue | None:
     if type(number) is not int or state not in {"open", "closed"} or remembered is None:
         return None
     return Issue(number=number, url=address(item.get("html_url")), open=state == "open", state=remembered)
-
-
-def _is_news(repository: Repository, run: BranchRun, newest: Issue | None) -> bool:
-    """Whether a run tells of the branch as it is: not after a newer one, and no old commit that was run again."""
-    if newest is not None and newest.state.pushes[-1].order > run.push.order:
-        return False
-    return run.push.attempt == 1 or repository.head_of(run.branch) == run.push.head
 
 
 def _open(repository: Repository, run: BranchRun) -> str:

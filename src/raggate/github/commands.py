@@ -180,7 +180,7 @@ def _choose(repository: Repository, gate: ForkRun, pull: Pull, command: Command)
         example = f"{_ADDRESS} {command.name} {inert(names[0], limit=80)}: {TAKES[command.name]}"
         known = listed(names, most=_MOST_SUITES)
         return Reply(text=f"Which suite do you mean? Begin with its name: {known}. For example: {example}")
-    return gate.of_suite(suite.config, matched=suite.matched), argument
+    return gate.of_suite(suite), argument
 
 
 def _recheck(repository: Repository, pull: Pull, workflow: str, links: Links) -> Reply:

@@ -7,8 +7,7 @@ at the head of the target branch. Every refusal says which of them it was.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -19,9 +18,6 @@ from raggate.base.jsonio import dumps, fields
 from raggate.base.numbers import fixed
 from raggate.base.quote import cut, quoted
 from raggate.config.schema import Config
-from raggate.gate import wording
-from raggate.gate.compare import note_changes
-from raggate.gate.preview import golden_changes
 from raggate.github import untrusted_run, workflow_files
 from raggate.github.rest import artifacts, pulls
 from raggate.github.rest.artifacts import Artifact
@@ -30,7 +26,6 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import find
 from raggate.inputs.trusted import Inputs
-from raggate.models.golden import Golden
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
 
@@ -106,12 +101,17 @@ def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
 
 def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
     """Check that a run was measured by the trusted inputs, of an unchanged checkout of one commit."""
-    for what, value, expected, changed in _measured_by(run, inputs):
+    now, fingerprint = inputs.config, run.fingerprint
+    own = configuration_hash(run.config) if isinstance(run.config, Config) else None
+    for what, value, expected in (
+        ("it is of another suite", run.suite, now.suite),
+        ("the branch has other questions now", fingerprint.get("golden"), inputs.golden.hash),
+        ("its questions do not match the golden set that it names", run.golden.hash, inputs.golden.hash),
+        ("the branch has other notes now", fingerprint.get("vault"), inputs.vault.hash),
+        ("the branch has another configuration now", own, configuration_hash(now)),
+    ):
         if value != expected:
-            names = [*changed()]
-            shown = (
-                wording.some(names) if names else f"expected {cut(expected, limit=80)}, found {cut(value, limit=80)}"
-            )
+            shown = f"expected {cut(expected, limit=80)}, found {cut(value, limit=80)}"
             raise _refused(which, f"{what}: {shown}", MEASURE_AGAIN)
     checkout = run.provenance.checkout
     if checkout.commit != commit:
@@ -119,36 +119,6 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
         raise _refused(which, f"it measured a checkout of {found}, expected {commit[:12]}", MEASURE_AGAIN)
     if checkout.dirty is not False:
         raise _refused(which, "files of its checkout had been changed", UNCHANGED)
-
-
-def _measured_by(run: Run, inputs: Inputs) -> Iterator[tuple[str, object, object, Callable[[], Iterable[str]]]]:
-    """Yield what must be the same: what to say of a difference, both sides, and the names of what changed."""
-    golden, notes = run.fingerprint.get("golden"), fields(run.fingerprint.get("notes"))
-    own = run.config if isinstance(run.config, Config) else None
-    now = inputs.config
-    yield "it is of another suite", run.suite, now.suite, tuple
-    cases = partial(_cases, run.golden, inputs.golden)
-    yield "the branch has other questions now", golden, inputs.golden.hash, cases
-    yield "its questions do not match the golden set that it names", run.golden.hash, inputs.golden.hash, tuple
-    vault = run.fingerprint.get("vault")
-    yield "the branch has other notes now", vault, inputs.vault.hash, partial(_notes, notes, inputs.vault.notes)
-    hashed = own and configuration_hash(own)
-    yield "the branch has another configuration now", hashed, configuration_hash(now), partial(_sections, own, now)
-
-
-def _cases(before: Golden, now: Golden) -> Iterator[str]:
-    changes = golden_changes(before, now)
-    for how, names in (("added", changes.added), ("removed", changes.removed), ("changed", changes.relabelled)):
-        yield from (f"{how} {cut(name, limit=80)}" for name in names)
-
-
-def _notes(before: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
-    return (cut(change, limit=80) for change in note_changes(before, now))
-
-
-def _sections(before: Config | None, now: Config) -> Iterator[str]:
-    old, new = (side.model_dump(mode="json", exclude=_NOT_JUDGING) if side else {} for side in (before, now))
-    yield from (key for key, value in new.items() if old and old.get(key) != value)
 
 
 _NOT_JUDGING: Any = {"waivers": True, "api": {"url": True, "container": {"image", "build"}}}

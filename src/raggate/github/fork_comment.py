@@ -62,13 +62,9 @@ Alone = Callable[[SuiteFile, Callable[[], SuiteOutcome]], SuiteOutcome]
 class ForkRun(Struct, frozen=True, kw_only=True):
     """The run that has ended, its artifact, and the configurations that judge it.
 
-    Attributes:
-        config_file: the configuration, in a checkout of trusted code; of a list it stands for each.
-        configs: paths and patterns of a list of configurations, relative to the workspace; empty for one.
-        overrides: what the workflow that measured has in place of what is configured, such as the directory of a build.
-        bases: the branches beside the default one whose pull requests are judged; see `bases.check`.
-        matched: whether a pattern names the configuration: without the file the change has no such suite.
-        several: whether the artifact has the run directories of several suites.
+    `config_file` is in a checkout of trusted code; of a list (`configs`, relative to the workspace) it stands for each.
+    `overrides` are those of the workflow that measured. If a pattern named the configuration (`matched`), a change
+    without the file has no such suite.
     """
 
     event: Event
@@ -78,7 +74,6 @@ class ForkRun(Struct, frozen=True, kw_only=True):
     configs: Sequence[str] = ()
     overrides: Overrides = Overrides()
     matched: bool = False
-    several: bool = False
     bases: str = ""
     workflow: str = workflow_files.DEFAULT
     say: Callable[[str], None]
@@ -93,9 +88,9 @@ class ForkRun(Struct, frozen=True, kw_only=True):
             )
         return self.event.source_run
 
-    def of_suite(self, config: str, *, matched: bool = False) -> ForkRun:
-        """Return the same run, judged by one configuration of a list, named from the workspace."""
-        return replace(self, config_file=self.workspace / config, matched=matched, several=True)
+    def of_suite(self, suite: SuiteFile) -> ForkRun:
+        """Return the same run, judged by one configuration of a list."""
+        return replace(self, config_file=self.workspace / suite.config, matched=suite.matched)
 
     @property
     def prefix(self) -> str:
@@ -167,8 +162,7 @@ def as_pull_request(fork: ForkRun, pull: pulls.Pull) -> Event:
 def evaluate_all(repository: Repository, fork: ForkRun, pull: pulls.Pull, alone: Alone) -> tuple[SuiteOutcome, ...]:
     """Evaluate every suite that base commit and change list, by the files of the base commit.
 
-    A suite with no run in the artifact, or with several, gets *cannot tell*. One that the change does not concern
-    need not have a run.
+    A suite with no run in the artifact gets *cannot tell*, unless the change does not concern it.
     """
     if not fork.configs:
         only = SuiteFile(config=fork.config_file.name, suite=fork.config_file.name)
@@ -181,32 +175,29 @@ def evaluate_all(repository: Repository, fork: ForkRun, pull: pulls.Pull, alone:
     runs = untrusted_run.runs_of(repository, fork.run, fork.artifact)
 
     def evaluated(suite: SuiteFile) -> SuiteOutcome:
-        if suite.suite not in runs and (skipped := _unconcerned(fork, suite, pull, remote)) is not None:
-            return skipped
-        run = fork.of_suite(suite.config, matched=suite.matched)
+        run = fork.of_suite(suite)
+        if suite.suite not in runs:
+            asked = Request(
+                config_file=run.config_file,
+                environment={},
+                voice=Voice(say=fork.say),
+                overrides=fork.overrides,
+                against=pull.base_sha,
+                remote=remote,
+                head=pull.head_sha,
+            )
+            skipped = suites.skipped(suite, suites.not_run(asked, checked_out=False), fork.say)
+            if skipped is not None:
+                return skipped
         outcome = evaluate(repository, run, pull, runs.of_suite, objects)
         return replace(outcome, config=suite.config, suite=suite.suite)
 
-    return suites.check_each(listed, lambda suite: _relayed(alone(suite, lambda: evaluated(suite))), fork.say)
+    def told(suite: SuiteFile) -> SuiteOutcome:
+        outcome = alone(suite, lambda: evaluated(suite))
+        # what ended without a verdict ended here, not where it was measured
+        return outcome if outcome.failure is None else replace(outcome, failure=replace(outcome.failure, relayed=True))
 
-
-def _relayed(outcome: SuiteOutcome) -> SuiteOutcome:
-    """Mark a suite without a verdict as one that ended here, not where it was measured."""
-    return outcome if outcome.failure is None else replace(outcome, failure=replace(outcome.failure, relayed=True))
-
-
-def _unconcerned(fork: ForkRun, suite: SuiteFile, pull: pulls.Pull, remote: sources.Remote) -> SuiteOutcome | None:
-    """Return the outcome of a suite that the change does not concern, by its head and base; None for any other."""
-    request = Request(
-        config_file=fork.workspace / suite.config,
-        environment={},
-        voice=Voice(say=fork.say),
-        overrides=fork.overrides,
-        against=pull.base_sha,
-        remote=remote,
-        head=pull.head_sha,
-    )
-    return suites.skipped(suite, suites.not_run(request, checked_out=False), fork.say)
+    return suites.check_each(listed, told, fork.say)
 
 
 def evaluate(
@@ -218,8 +209,7 @@ def evaluate(
 ) -> SuiteOutcome:
     """Evaluate what the run measured by the files of the pull request's base commit.
 
-    `left` gives the run directory of a suite if the artifact was downloaded before; `objects` is what is known of the
-    repository's objects already.
+    `left` gives the run directory of a suite, and `objects` the repository's objects, if they were read before.
     """
     trusted: schema.Config | None = None
 
@@ -246,8 +236,11 @@ def evaluate(
             review = _reviewed(files, inputs, fork, base, pull.head_sha, objects)
             return SuiteOutcome(config=name, suite=review.run.suite, code=review.verdict.exit_code, review=review)
     except RaggateError as error:
-        suite = trusted.suite if trusted is not None else _suite(base)
-        return _without_verdict(RunFailure.of(error, suite), trusted, name)
+        if trusted is not None:
+            return _without_verdict(RunFailure.of(error, trusted.suite), trusted, name)
+        # the configuration cannot be used: its name tells whose comment says what is wrong
+        suite = suite_list.name_of_unusable(root, name, against=base.against, remote=remote)
+        return _without_verdict(RunFailure.of(error, suite or name), trusted, name)
 
 
 def _without_verdict(failure: RunFailure, trusted: schema.Config | None, config: str) -> SuiteOutcome:
@@ -255,12 +248,6 @@ def _without_verdict(failure: RunFailure, trusted: schema.Config | None, config:
     stand = waivers.waiver_statuses(trusted.waivers, now()) if trusted is not None else ()
     told = replace(failure, waivers=stand, relayed=True)
     return SuiteOutcome(config=config, suite=failure.suite or config, code=failure.exit_code, failure=told)
-
-
-def _suite(base: InputSource) -> str:
-    """Name the suite of a configuration that cannot be used, so that its one comment tells what is wrong."""
-    suite = suite_list.name_of_unusable(base.root, base.config_name, against=base.against, remote=base.remote)
-    return suite or base.config_name
 
 
 def _first_run(fork: ForkRun) -> RunFailure:
@@ -277,7 +264,7 @@ def _first_run(fork: ForkRun) -> RunFailure:
 
 def _directories(repository: Repository, fork: ForkRun) -> Callable[[str], Mapping[str, bytes]]:
     runs = untrusted_run.runs_of(repository, fork.run, fork.artifact)
-    return runs.of_suite if fork.several else runs.only
+    return runs.of_suite if fork.configs else runs.only
 
 
 def _reviewed(

@@ -9,7 +9,7 @@ import base64
 import binascii
 import hashlib
 import re
-from typing import Annotated, Literal, get_args
+from typing import Annotated, get_args
 
 from msgspec import Meta, Struct, json
 
@@ -17,7 +17,6 @@ from raggate.base.jsonio import dumps
 from raggate.models.answer import VerdictKind
 from raggate.models.publication import Push
 
-VERSION = 1
 MOST_PUSHES = 10
 MOST_SUITE_BYTES = 300
 """How long the name of a suite may be, as a JSON string."""
@@ -51,7 +50,6 @@ class _Push(Struct, array_like=True, forbid_unknown_fields=True):
 
 
 class _Stored(Struct, forbid_unknown_fields=True):
-    version: Literal[1]
     suite: str
     pushes: Annotated[list[_Push], Meta(max_length=MOST_PUSHES)]
     alert: Number | None
@@ -89,7 +87,7 @@ def encode(state: State) -> str:
     """Write the two lines a comment begins with; ValueError for what `decode` would not read."""
     pushes = [[push.head, push.verdict, push.run, push.attempt] for push in state.pushes]
     try:
-        content = dumps({"version": VERSION, "suite": state.suite, "pushes": pushes, "alert": state.alert})
+        content = dumps({"suite": state.suite, "pushes": pushes, "alert": state.alert})
     except TypeError as error:
         raise ValueError(f"not a state that JSON can hold: {state}") from error
     text = f"{comment_line(state.suite)}\n<!-- raggate:state {base64.b64encode(content).decode()} -->\n"

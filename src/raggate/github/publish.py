@@ -24,10 +24,7 @@ from raggate.reports.parts.document import utf8_bytes
 ISSUE_BYTES = 60_000
 """GitHub takes 65,535 characters."""
 
-_WHY_NOT: Mapping[str, str] = {
-    "stale": "a newer push is judged instead",
-    "closed": "it is closed",
-}
+_WHY_NOT: Mapping[str, str] = {"stale": "a newer push is judged instead", "closed": "it is closed"}
 
 
 class Settings(Guarded, Struct, frozen=True, kw_only=True):
@@ -51,10 +48,8 @@ class StepReporter:
     """Shows a step on GitHub: one comment, one summary and annotations for all suites, and an issue for each.
 
     A step of one configuration has the page of its suite, and one with a list a page of all; `name` tells the latter
-    from others on the same pull request. Failing to show something is said and nothing more.
-
-    `outcomes` holds how the suites ended, once they have, `prefixes` the directory of each configuration in the
-    repository (empty or `folder/`), `url` the address of the comment, and `failed` whether something was not shown.
+    from others on the same pull request. Failing to show something is said and nothing more. `prefixes` has the
+    directory of each configuration in the repository, empty or `folder/`.
     """
 
     def __init__(
@@ -81,13 +76,16 @@ class StepReporter:
         """Show how a suite ended as soon as it has: in the issue about the branch, if there is to be one."""
         if self.repository is None or not self.settings.issue:
             return
+        branch, page = self.event.head_ref, self._publication(outcome)
         run = BranchRun(
-            branch=self.event.head_ref,
+            branch=branch,
             suite=outcome.suite,
             push=self._push(name_of(outcome.code)),
             links=self._links_of(outcome),
-            title=comment.issue_title(outcome.ended, self.event.head_ref),
-            report=lambda pushes: self._issue(outcome, pushes),
+            title=comment.issue_title(outcome.ended, branch),
+            report=lambda pushes: self.clean(
+                comment.render_issue(outcome.ended, page, pushes, branch, limit=ISSUE_BYTES)
+            ),
         )
         try:
             branch_issue.tell(self.repository, run)
@@ -129,7 +127,7 @@ class StepReporter:
     def summary(self, *, limit: int) -> str:
         """Render the step summary, in at most `limit` bytes of UTF-8."""
         if (alone := self._alone) is not None:
-            return self._report(alone, limit=limit)
+            return self.clean(comment.render_summary(alone.ended, self._publication(alone), limit=limit))
         return self.clean(
             pages.render(self.outcomes, self._publication(), self._links_of, size=utf8_bytes, limit=limit)
         )
@@ -159,15 +157,6 @@ class StepReporter:
         notes = annotated(review, self._links_of(outcome), changed=frozenset(review.run.provenance.ignored))
         return [replace(note, message=self.clean(note.message)) for note in notes]
 
-    def _report(self, outcome: SuiteOutcome, *, limit: int) -> str:
-        """Render the report of one suite, in at most `limit` bytes of UTF-8."""
-        return self.clean(comment.render_summary(outcome.ended, self._publication(outcome), limit=limit))
-
-    def _issue(self, outcome: SuiteOutcome, pushes: Sequence[Push]) -> str:
-        """Render the issue about the branch that was pushed."""
-        publication, branch = self._publication(outcome), self.event.head_ref
-        return self.clean(comment.render_issue(outcome.ended, publication, pushes, branch, limit=ISSUE_BYTES))
-
     def _publication(self, outcome: SuiteOutcome | None = None) -> Publication:
         """What a page tells beside the verdict of a suite, or of all of them."""
         told = self.outcomes if outcome is None else (outcome,)
@@ -191,8 +180,7 @@ class StepReporter:
     @property
     def _alone(self) -> SuiteOutcome | None:
         """The outcome that has the page for itself; None if the page is about a list."""
-        first = self.outcomes[0] if self.outcomes else None
-        return first if first is not None and (self._name is None or not first.suite) else None
+        return next((first for first in self.outcomes[:1] if self._name is None or not first.suite), None)
 
     def _links_of(self, outcome: SuiteOutcome) -> Links:
         review = outcome.review
@@ -208,8 +196,8 @@ class StepReporter:
             # no suite is called so
             suite=self.outcomes[0].suite if self._name is None else f"suites:{self._name}",
             push=push,
-            render=lambda pushes: self.clean(self._page(pushes)),
-            alert=lambda url, passed: self.clean(self._alert(url, rerun=passed.head == push.head)),
+            render=self._page,
+            alert=lambda url, passed: self._alert(url, rerun=passed.head == push.head),
             begins=self.settings.comment != "on-change" or any(outcome.notable for outcome in self.outcomes),
             # a run that could comment itself has done so, with all that only its own workspace tells
             again=not self.settings.relayed,
@@ -219,12 +207,12 @@ class StepReporter:
         alone = self._alone
         publication = replace(self._publication(alone), pushes=pushes)
         if alone is None:
-            return pages.render(self.outcomes, publication, self._links_of)
-        return comment.render(alone.ended, publication)
+            return self.clean(pages.render(self.outcomes, publication, self._links_of))
+        return self.clean(comment.render(alone.ended, publication))
 
     def _alert(self, url: str, *, rerun: bool) -> str:
         alone = self._alone
         publication = self._publication(alone)
         if alone is None:
-            return pages.render_alert(self.outcomes, publication, sticky=url, rerun=rerun)
-        return comment.render_alert(alone.ended, publication, sticky=url, rerun=rerun)
+            return self.clean(pages.render_alert(self.outcomes, publication, sticky=url, rerun=rerun))
+        return self.clean(comment.render_alert(alone.ended, publication, sticky=url, rerun=rerun))

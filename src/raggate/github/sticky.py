@@ -30,11 +30,9 @@ _MOST_ROUNDS = 8
 class Update(Struct, frozen=True, kw_only=True):
     """What a comment is to say of a push.
 
-    Attributes:
-        render: returns the text without marker lines for the pushes so far. This one is the last.
-        alert: gives the loud comment for the address of the one that is kept up to date, and the push that passed.
-        begins: whether a comment is begun where there is none yet.
-        again: whether a reported push is reported again if verdict or text differ.
+    `render` returns the text without marker lines for the pushes so far; this one is the last. `alert` gives the loud
+    comment for the address of the other, and the push that passed. A comment is begun if it `begins`; a reported push
+    is reported `again` if verdict or text differ.
     """
 
     suite: str
@@ -100,7 +98,8 @@ class _Upsert:
         self._made: Comment | None = None
         self._alert_made: Comment | None = None
         self._recovered: tuple[Comment, ...] = ()
-        self._notes: list[str] = []
+        # each once, in their order
+        self._notes: dict[str, None] = {}
 
     def carry_out(self) -> Published:
         """Go around. See `publish`."""
@@ -221,25 +220,21 @@ class _Upsert:
         try:
             self._alert_made = self._thread.create(body, find_existing)
         except GitHubError as error:
-            self._notes.append(f"the comment about the lost pass was not posted: {error.message}")
+            self._notes[f"the comment about the lost pass was not posted: {error.message}"] = None
         return self._alert_made
 
     def _stale(self, newest: Comment, state: State | None) -> Published:
         if self._alert_made and (state is None or state.alert != self._alert_made.id):
             self._thread.remove(self._alert_made.id)
-        return Published(state="stale", url=newest.url, notes=tuple(dict.fromkeys(self._notes)))
+        return Published(state="stale", url=newest.url, notes=tuple(self._notes))
 
     def _done(self, comment: Comment) -> Published:
         for alert in self._recovered:
             try:
                 self._thread.minimize(alert)
             except RaggateError as error:
-                self._notes.append(f"the comment about the lost pass was not folded away: {error.message}")
-        return Published(
-            state=self._wrote or "unchanged",
-            url=comment.url,
-            notes=tuple(dict.fromkeys(self._notes)),
-        )
+                self._notes[f"the comment about the lost pass was not folded away: {error.message}"] = None
+        return Published(state=self._wrote or "unchanged", url=comment.url, notes=tuple(self._notes))
 
     def _body(self, state: State) -> str:
         return marker.encode(state) + self._update.render(state.pushes)

@@ -25,9 +25,7 @@ def set_values(path: Path, values: Mapping[str, str]) -> None:
     """Append outputs or state to the file the runner named for them; a later value replaces an earlier one.
 
     Every value has a delimiter of its own that nobody can foresee. Surrogates, which no file can hold, become `?`.
-
-    Raises:
-        ValueError: for a name the runner would misread, or a value that holds its delimiter.
+    ValueError for a name the runner would misread, or a value that holds its delimiter.
     """
     parts = []
     for name, value in values.items():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,13 +22,6 @@ KILLED = (
 )
 
 
-_NAMES: Mapping[int, str] = {
-    UsageError.exit_code: UsageError.label,
-    # of two with one code the first: what a whole run can end with
-    **{code: outcome for outcome, code in reversed([*EXIT_CODES.items()])},
-}
-
-
 class _Row(Struct, frozen=True):
     """What counts of a row of results."""
 
@@ -40,7 +33,10 @@ _ROW = Decoder(_Row)
 
 def name_of(code: int) -> str:
     """Name an exit code as the verdict of the step."""
-    return _NAMES.get(code, "internal error")
+    if code == UsageError.exit_code:
+        return UsageError.label
+    # of two with one code the first: what a whole run can end with
+    return next((outcome for outcome, known in EXIT_CODES.items() if known == code), "internal error")
 
 
 def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str]:

@@ -57,17 +57,13 @@ INPUTS: Mapping[str, Input] = {
 DEFAULTS: Mapping[str, str] = {name: spec.default for name, spec in INPUTS.items()}
 
 _PREFIX = "INPUT_"
-_SECRETS = ("github-token",)
+_HIDDEN = "github-token"
 
 
 def read(environment: Mapping[str, str]) -> dict[str, str]:
     """Read every input, its default filled in and white space around it dropped.
 
     The runner writes `api-url` as INPUT_API-URL, other implementations as INPUT_API_URL: both are read.
-
-    Raises:
-        UsageError: for an unknown input, one that is given twice with different values, an empty one that needs a
-            value, or a value it cannot have; naming the input.
     """
     values: dict[str, str] = {}
     for variable in sorted(environment):
@@ -75,7 +71,8 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
             continue
         name = _name(variable)
         if name not in INPUTS:
-            raise _unknown(name)
+            advice = f". Did you mean {close!r}?" if (close := nearest(name, INPUTS)) else ""
+            raise UsageError(f"unknown input {quoted(name)}{advice}", hint=f"Known: {', '.join(INPUTS)}.")
         value = environment[variable].strip()
         if values.setdefault(name, value) != value:
             raise UsageError(
@@ -105,7 +102,7 @@ def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
 
 def secrets(inputs: Mapping[str, str]) -> tuple[str, ...]:
     """Return the values that must stand in nothing that is shown."""
-    return tuple(inputs[name] for name in _SECRETS if inputs[name])
+    return tuple(filter(None, [inputs[_HIDDEN]]))
 
 
 def secrets_as_written(environment: Mapping[str, str]) -> list[str]:
@@ -113,7 +110,7 @@ def secrets_as_written(environment: Mapping[str, str]) -> list[str]:
     return [
         value
         for variable, value in sorted(environment.items())
-        if variable.startswith(_PREFIX) and _name(variable) in _SECRETS and value.strip()
+        if variable.startswith(_PREFIX) and _name(variable) == _HIDDEN and value.strip()
     ]
 
 
@@ -122,7 +119,7 @@ def _name(variable: str) -> str:
 
 
 def _value_text(name: str, value: str) -> str:
-    return "a value that is not shown" if name in _SECRETS else quoted(value)
+    return "a value that is not shown" if name == _HIDDEN else quoted(value)
 
 
 def _check(name: str, spec: Input, value: str) -> None:
@@ -133,9 +130,3 @@ def _check(name: str, spec: Input, value: str) -> None:
         raise UsageError(f"input {name!r}: expected one line of printable text, found {_value_text(name, value)}")
     if spec.choices and value not in spec.choices:
         raise UsageError(f"input {name!r}: expected one of {', '.join(spec.choices)}, found {quoted(value)}")
-
-
-def _unknown(name: str) -> UsageError:
-    close = nearest(name, INPUTS)
-    advice = f". Did you mean {close!r}?" if close else ""
-    return UsageError(f"unknown input {quoted(name)}{advice}", hint=f"Known: {', '.join(INPUTS)}.")
