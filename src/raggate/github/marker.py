@@ -35,11 +35,10 @@ _STATE = re.compile(r"<!-- raggate:state ([A-Za-z0-9+/]{1,4000}={0,2}) -->")
 
 
 class State(Struct, frozen=True, kw_only=True):
-    """What a comment remembers: its pushes, oldest first, the last being the one it is about, and the loud comment."""
+    """What a comment remembers: its pushes, oldest first, the last being the one it is about."""
 
     suite: str
     pushes: tuple[Push, ...] = ()
-    alert: int | None = None
 
 
 class _Push(Struct, array_like=True, forbid_unknown_fields=True):
@@ -52,7 +51,6 @@ class _Push(Struct, array_like=True, forbid_unknown_fields=True):
 class _Stored(Struct, forbid_unknown_fields=True):
     suite: str
     pushes: Annotated[list[_Push], Meta(max_length=MOST_PUSHES)]
-    alert: Number | None
 
 
 def slug(suite: str) -> str:
@@ -87,7 +85,7 @@ def encode(state: State) -> str:
     """Write the two lines a comment begins with; ValueError for what `decode` would not read."""
     pushes = [[push.head, push.verdict, push.run, push.attempt] for push in state.pushes]
     try:
-        content = dumps({"suite": state.suite, "pushes": pushes, "alert": state.alert})
+        content = dumps({"suite": state.suite, "pushes": pushes})
     except TypeError as error:
         raise ValueError(f"not a state that JSON can hold: {state}") from error
     text = f"{comment_line(state.suite)}\n<!-- raggate:state {base64.b64encode(content).decode()} -->\n"
@@ -112,4 +110,4 @@ def decode(body: str) -> State | None:
     pushes = tuple(
         Push(head=each.head, verdict=each.verdict, run=each.run, attempt=each.attempt) for each in stored.pushes
     )
-    return State(suite=stored.suite, pushes=pushes, alert=stored.alert)
+    return State(suite=stored.suite, pushes=pushes)

@@ -87,6 +87,12 @@ class _Conversation(Struct, frozen=True):
         by_order = {push.order: push for state in states if state for push in state.pushes}
         return [by_order[order] for order in sorted(by_order)]
 
+    def since(self, passed: Push | None, suite: str) -> list[tuple[tuple[int, int], Comment]]:
+        """The loud comments about pushes after one that passed, oldest first, with the orders of their pushes."""
+        least = passed.order if passed else (-1, -1)
+        about = [(marker.alert_order(alert.body, suite), alert) for alert in self.alerts]
+        return [(order, alert) for order, alert in about if order is not None and order > least]
+
 
 class _Upsert:
     """One run's attempt. It goes around until what stands there needs no change."""
@@ -96,10 +102,8 @@ class _Upsert:
         self._update = update
         self._wrote: Literal["created", "updated"] | None = None
         self._made: Comment | None = None
-        self._alert_made: Comment | None = None
-        self._recovered: tuple[Comment, ...] = ()
-        # each once, in their order
-        self._notes: dict[str, None] = {}
+        self._alert: Comment | None = None
+        self._notes: list[str] = []
 
     def carry_out(self) -> Published:
         """Go around. See `publish`."""
@@ -114,13 +118,15 @@ class _Upsert:
                 self._create()
             elif _order(state) > self._update.push.order or self._is_current(state):
                 if self._leave(conversation, newest.body):
-                    return self._done(newest) if self._is_current(state) else self._stale(newest, state)
-            elif self._settled(conversation, state):
-                return self._done(conversation.comments[0])
+                    self._withdraw(conversation, state)
+                    return self._done(newest, "unchanged" if self._is_current(state) else "stale")
+            elif state is not None and self._settled(conversation, state):
+                if not self._tell_loudly(newest, conversation, state.pushes):
+                    return self._done(newest, self._wrote or "unchanged")
             else:
-                self._write(conversation, state)
+                self._write(conversation)
         if self._wrote and last is not None:
-            return self._done(last)
+            return self._done(last, self._wrote)
         raise GitHubError(
             "the comment changes each time raggate is about to write it",
             hint="Let one run at a time publish for a pull request: add `concurrency:` to the workflow.",
@@ -145,8 +151,8 @@ class _Upsert:
             return
         self._made, self._wrote = made, "created"
 
-    def _settled(self, conversation: _Conversation, state: State | None) -> bool:
-        if len(conversation.comments) > 1 or state is None or not state.pushes or state.pushes[-1] != self._update.push:
+    def _settled(self, conversation: _Conversation, state: State) -> bool:
+        if len(conversation.comments) > 1 or state.pushes[-1:] != (self._update.push,):
             return False
         return self._wrote is not None or _same(conversation.comments[0].body, self._body(state))
 
@@ -154,13 +160,12 @@ class _Upsert:
         """Return whether the comment is about this push already and is not to be written again."""
         return not self._update.again and _order(state) == self._update.push.order
 
-    def _write(self, conversation: _Conversation, state: State | None) -> None:
+    def _write(self, conversation: _Conversation) -> None:
         """Put this push into the oldest comment, and take the others away, unless that one changes just now."""
         target = conversation.comments[0]
         before = [push for push in conversation.pushes if push.order < self._update.push.order]
         pushes = (*before[1 - marker.MOST_PUSHES :], self._update.push)
-        alert = self._alert(target, conversation, state.alert if state else None, before)
-        body = self._body(State(suite=self._update.suite, pushes=pushes, alert=alert))
+        body = self._body(State(suite=self._update.suite, pushes=pushes))
         if self._replace(target, body):
             self._wrote = "updated" if self._made is None or self._made.id != target.id else self._wrote
             self._clear(conversation)
@@ -183,58 +188,40 @@ class _Upsert:
         for comment in conversation.comments[1:]:
             self._thread.remove(comment.id)
 
-    def _alert(
-        self, target: Comment, conversation: _Conversation, known: int | None, before: Sequence[Push]
-    ) -> int | None:
-        """Return the id of the loud comment that is open after this push, posting it when a pass was lost just now."""
-        decided = [push for push in before if push.verdict in LOUD | {"pass"}]
-        last_pass = max((push.order for push in decided if push.verdict == "pass"), default=None)
-        # what another try or run posted, without having come to remember it
-        recent = [alert for alert in conversation.alerts if last_pass is not None and self._about(alert) > last_pass]
-        if self._update.push.verdict == "pass":
-            # but not what a newer run has just posted
-            resolved = [alert for alert in recent if self._about(alert) < self._update.push.order]
-            self._recovered = tuple(alert for alert in conversation.alerts if alert.id == known or alert in resolved)
-            return None
-        lost = decided[-1:] and decided[-1].verdict == "pass" and self._update.push.verdict in LOUD
-        if known is None and not lost:
-            return None
-        if known is None:
-            alert = recent[0] if recent else self._alert_made or self._post_alert(target, decided[-1])
-            known = alert.id if alert else None
-        for surplus in recent:
-            if surplus.id != known:
-                self._thread.remove(surplus.id)
-        return known
-
-    def _about(self, comment: Comment) -> tuple[int, int]:
-        return marker.alert_order(comment.body, self._update.suite) or (-1, -1)
-
-    def _post_alert(self, target: Comment, passed: Push) -> Comment | None:
-        order = self._update.push.order
-        body = f"{marker.alert_line(self._update.suite, order)}\n{self._update.alert(target.url, passed)}"
-
-        def find_existing() -> Comment | None:
-            return next((alert for alert in self._look().alerts if self._about(alert) == order), None)
-
+    def _tell_loudly(self, comment: Comment, conversation: _Conversation, pushes: Sequence[Push]) -> bool:
+        """Post a loud comment if a pass was lost and none tells so, which is True; fold it away after a pass."""
+        push, passed = pushes[-1], _last_pass(pushes[:-1])
+        alerts = conversation.since(passed, self._update.suite)
         try:
-            self._alert_made = self._thread.create(body, find_existing)
-        except GitHubError as error:
-            self._notes[f"the comment about the lost pass was not posted: {error.message}"] = None
-        return self._alert_made
+            if push.verdict == "pass":
+                decided = [each for each in pushes[:-1] if each.verdict in LOUD or each is passed]
+                # but not what a newer run has just posted
+                older = [alert for order, alert in alerts if order < push.order]
+                for alert in older if decided[-1:] != [passed] else ():
+                    self._thread.minimize(alert)
+            elif push.verdict in LOUD and passed is not None and not alerts and self._alert is None:
+                line = marker.alert_line(self._update.suite, push.order)
 
-    def _stale(self, newest: Comment, state: State | None) -> Published:
-        if self._alert_made and (state is None or state.alert != self._alert_made.id):
-            self._thread.remove(self._alert_made.id)
-        return Published(state="stale", url=newest.url, notes=tuple(self._notes))
+                def find_existing() -> Comment | None:
+                    return next((one for one in self._look().alerts if marker.first_line(one.body) == line), None)
 
-    def _done(self, comment: Comment) -> Published:
-        for alert in self._recovered:
-            try:
-                self._thread.minimize(alert)
-            except RaggateError as error:
-                self._notes[f"the comment about the lost pass was not folded away: {error.message}"] = None
-        return Published(state=self._wrote or "unchanged", url=comment.url, notes=tuple(self._notes))
+                self._alert = self._thread.create(f"{line}\n{self._update.alert(comment.url, passed)}", find_existing)
+                return True
+        except RaggateError as error:
+            self._notes.append(f"the comment about the lost pass was not brought up to date: {error.message}")
+        self._withdraw(conversation, State(suite=self._update.suite, pushes=tuple(pushes)))
+        return False
+
+    def _withdraw(self, conversation: _Conversation, state: State | None) -> None:
+        """Take this run's loud comment back where a newer run passed, or an earlier comment tells of the same loss."""
+        if self._alert is None or state is None:
+            return
+        alerts = conversation.since(_last_pass(state.pushes), self._update.suite)
+        if not alerts or alerts[0][1].id != self._alert.id:
+            self._thread.remove(self._alert.id)
+
+    def _done(self, comment: Comment, state: Literal["created", "updated", "unchanged", "stale"]) -> Published:
+        return Published(state=state, url=comment.url, notes=tuple(self._notes))
 
     def _body(self, state: State) -> str:
         return marker.encode(state) + self._update.render(state.pushes)
@@ -242,6 +229,10 @@ class _Upsert:
 
 def _order(state: State | None) -> tuple[int, int]:
     return max((push.order for push in state.pushes), default=(-1, -1)) if state else (-1, -1)
+
+
+def _last_pass(pushes: Sequence[Push]) -> Push | None:
+    return next((push for push in reversed(pushes) if push.verdict == "pass"), None)
 
 
 def _same(first: str, second: str) -> bool:

@@ -28,7 +28,6 @@ states = st.builds(
     State,
     suite=st.text(st.characters(exclude_categories=["Cs"]), max_size=40),
     pushes=st.lists(pushes, max_size=10).map(tuple),
-    alert=st.none() | st.integers(0, 2**53),
 )
 
 
@@ -40,7 +39,7 @@ def body(content: Any, *, suite: str = "main") -> str:
 
 def content(**changes: Any) -> dict[str, Any]:
     """Return a state as it is stored, with changes."""
-    return {"suite": "main", "pushes": [[HEAD, "pass", 5, 1]], "alert": None, **changes}
+    return {"suite": "main", "pushes": [[HEAD, "pass", 5, 1]], **changes}
 
 
 @given(states, st.text(max_size=200))
@@ -55,7 +54,7 @@ def test_what_is_written_is_read_back(state: State, rest: str) -> None:
 def test_the_largest_state_fits() -> None:
     """Ten pushes with the longest of everything stay below the promised size."""
     push = Push(head="f" * 64, verdict="invariant broken", run=2**53, attempt=10**6)
-    text = marker.encode(State(suite="🎯" * 74, pushes=(push,) * 10, alert=2**53))
+    text = marker.encode(State(suite="🎯" * 74, pushes=(push,) * 10))
     assert marker.MARKER_UNITS / 2 < len(text.encode("utf-16-le")) // 2 <= marker.MARKER_UNITS
 
 
@@ -86,8 +85,6 @@ def test_any_text_can_be_looked_at(text: str) -> None:
         {"pushes": [[HEAD, "pass", 10**17, 1]]},
         {"pushes": [[HEAD, "pass", 5]]},
         {"pushes": {"0": 1}},
-        {"alert": "12"},
-        {"alert": -1},
     ],
     ids=str,
 )
@@ -113,7 +110,6 @@ def test_loud_comments_name_their_push() -> None:
         State(suite="main", pushes=(Push(head=HEAD, verdict="fine", run=1),)),
         State(suite="main", pushes=(Push(head="abc", verdict="pass", run=1),)),
         State(suite="main", pushes=(PUSH,) * 11),
-        State(suite="main", alert=2**70),
         State(suite="x" * 400),
         State(suite="\udc80"),
     ],

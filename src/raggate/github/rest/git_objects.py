@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.jsonio import fields
 from raggate.base.quote import cut
-from raggate.github.rest.client import RAW, GitHubError, unexpected
+from raggate.github.rest.client import RAW, GitHub, GitHubError, unexpected
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content, walk
 
@@ -39,7 +39,7 @@ class Objects:
     limits = Limits(files=20_000, directory_bytes=512 << 20, file_bytes=MOST_BLOB_BYTES)
 
     def __init__(self, repository: Repository) -> None:
-        self._github: _Server = repository.github
+        self._github: GitHub | _Rationed = repository.github
         self._path = repository.path
         self._base = f"{repository.path}/git"
         self._commits: dict[str, str] = {}
@@ -164,20 +164,10 @@ class Objects:
         return unexpected(expected, where=cut(self._base), hint=hint)
 
 
-class _Server(Protocol):
-    """What is asked for objects."""
-
-    def get(self, path: str, **params: str | int | None) -> Any:
-        """Read a JSON value."""
-
-    def download(self, path: str, *, limit: int, accept: str) -> bytes:
-        """Read bytes, at most `limit`."""
-
-
 class _Rationed:
     """A server that is asked only so often, and for so many bytes; then CannotTell is raised."""
 
-    def __init__(self, server: _Server) -> None:
+    def __init__(self, server: GitHub | _Rationed) -> None:
         self._server = server
         self._requests, self._bytes = MOST_OF_A_STRANGER, MOST_BYTES_OF_A_STRANGER
 
