@@ -50,47 +50,36 @@ def test_vectors_that_are_left_out_are_red(promoted: Example) -> None:
     assert "score_vector (hybrid)" in fields[0]
 
 
-def test_questions_pooled_otherwise_than_passages_are_red(promoted: Example) -> None:
-    """The vectors of passages are kept from before, those of questions are of their first token alone."""
-    promoted.edit("search.py", "tokens.mean(axis=0)", "tokens[0]")
+NORMALISED = "return vectors / numpy.linalg.norm(vectors, axis=-1, keepdims=True)"
+SORTED = 'sorted(Path(directory).glob("*.md"))'
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        pytest.param("tokens.mean(axis=0)", "tokens[0]", OTHER_VECTORS, id="questions-pooled-otherwise-than-passages"),
+        pytest.param(NORMALISED, "return vectors", OTHER_VECTORS, id="vectors-of-other-lengths"),
+        pytest.param('"porter unicode61"', '"unicode61"', OTHER_WORDS, id="an-analyzer-without-stems"),
+        pytest.param('"porter unicode61"', "\"unicode61 tokenchars ' '\"", OTHER_WORDS, id="whole-lines-are-one-word"),
+        pytest.param(
+            SORTED,
+            f"{SORTED}[:5000]",
+            "the index has 5000 documents of the same notes, 6011 before",
+            id="stale-index",
+        ),
+        pytest.param(
+            'kind="stable")[:DEPTH]',
+            'kind="stable")[:DEPTH] - 1',
+            "What caused it does not show: passages with lower scores came back",
+            id="each-vector-leads-to-the-passage-before-its-own",
+        ),
+    ],
+)
+def test_a_fault_is_red_with_its_cause(promoted: Example, old: str, new: str, said: str) -> None:
+    """One edit of the search is red, and the report names what it did, or says that it does not see it."""
+    promoted.edit("search.py", old, new)
     assert promoted.check() == 1
-    assert OTHER_VECTORS in promoted.likely_cause()
-
-
-def test_vectors_of_other_lengths_are_red(promoted: Example) -> None:
-    """Without normalisation long vectors win: few questions are lost, and each loss has its cause."""
-    promoted.edit("search.py", "return vectors / numpy.linalg.norm(vectors, axis=-1, keepdims=True)", "return vectors")
-    assert promoted.check() == 1
-    assert OTHER_VECTORS in promoted.likely_cause()
-
-
-def test_an_analyzer_without_stems_is_red(promoted: Example) -> None:
-    """A few questions are lost by full text, and its scores are the cause."""
-    promoted.edit("search.py", '"porter unicode61"', '"unicode61"')
-    assert promoted.check() == 1
-    assert OTHER_WORDS in promoted.likely_cause()
-
-
-def test_an_analyzer_that_keeps_spaces_is_red(promoted: Example) -> None:
-    """Whole lines are one word each: full text finds hardly anything."""
-    promoted.edit("search.py", '"porter unicode61"', "\"unicode61 tokenchars ' '\"")
-    assert promoted.check() == 1
-    assert OTHER_WORDS in promoted.likely_cause()
-
-
-def test_a_stale_index_is_red(promoted: Example) -> None:
-    """An index from before the last thousand passages loses few questions, and its size is told."""
-    promoted.edit("search.py", 'sorted(Path(directory).glob("*.md"))', 'sorted(Path(directory).glob("*.md"))[:5000]')
-    assert promoted.check() == 1
-    assert "the index has 5000 documents of the same notes, 6011 before" in promoted.likely_cause()
-    assert "index-smaller" in {reason["code"] for reason in promoted.verdict()["reasons"]}
-
-
-def test_vectors_of_an_older_list_are_red(promoted: Example) -> None:
-    """Each vector leads to the passage before its own: red, and raggate says that it does not see why."""
-    promoted.edit("search.py", 'kind="stable")[:DEPTH]', 'kind="stable")[:DEPTH] - 1')
-    assert promoted.check() == 1
-    assert promoted.likely_cause().startswith("What caused it does not show: passages with lower scores came back")
+    assert said in promoted.likely_cause()
 
 
 def test_truncated_passages_are_red(promoted: Example) -> None:

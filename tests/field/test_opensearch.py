@@ -41,30 +41,23 @@ def test_a_phrase_query_is_red(promoted: Example) -> None:
     assert "Most likely cause: fewer distinct passages come back (9.6 → 0.0 on average)" in promoted.likely_cause()
 
 
-def test_a_field_that_is_dropped_is_red(promoted: Example) -> None:
-    """Sections come back without their headings: that is the cause, and a reason says so too."""
-    promoted.edit("index.py", '"headings": headings, ', "")
+@pytest.mark.parametrize(
+    ("name", "old", "new", "said"),
+    [
+        ("index.py", '"headings": headings, ', "", "the note came back under a heading that does not name the section"),
+        ("mapping.json", '"english"', '"keyword"', "nothing comes back any more for any question asked"),
+        ("mapping.json", '"english"', '"whitespace"', "No single cause shows"),
+        (
+            "index.py",
+            'directory.rglob("*.md")',
+            'directory.rglob("[!R]*/**/*.md")',
+            "documents of the same notes, 160 before",
+        ),
+    ],
+    ids=["a-field-is-dropped", "texts-are-one-word-each", "an-analyzer-without-stems", "an-index-without-runbooks"],
+)
+def test_a_fault_is_red_with_its_cause(promoted: Example, name: str, old: str, new: str, said: str) -> None:
+    """One edit of the index is red, and the report names what it did, or says that it does not see it."""
+    promoted.edit(name, old, new)
     assert promoted.check() == 1
-    assert "the note came back under a heading that does not name the section" in promoted.likely_cause()
-    assert "field-vanished" in {reason["code"] for reason in promoted.verdict()["reasons"]}
-
-
-def test_another_analyzer_is_red(promoted: Example) -> None:
-    """Texts that are indexed as one word each are found by nothing."""
-    promoted.edit("mapping.json", '"english"', '"keyword"')
-    assert promoted.check() == 1
-    assert "nothing comes back any more for any question asked" in promoted.likely_cause()
-
-
-def test_an_analyzer_without_stems_is_red(promoted: Example) -> None:
-    """What only ranks otherwise is red, and raggate says that it does not see why."""
-    promoted.edit("mapping.json", '"english"', '"whitespace"')
-    assert promoted.check() == 1
-    assert promoted.likely_cause().startswith("No single cause shows")
-
-
-def test_a_stale_index_is_red(promoted: Example) -> None:
-    """An index from before the runbooks were written lacks their notes, and their number is told."""
-    promoted.edit("index.py", 'directory.rglob("*.md")', 'directory.rglob("[!R]*/**/*.md")')
-    assert promoted.check() == 1
-    assert "documents of the same notes, 160 before" in promoted.likely_cause()
+    assert said in promoted.likely_cause()
