@@ -294,6 +294,4 @@ class FakeGitHub:
             )
         if request.query.get("sig") != artifact.signature:
             return Response(403, b"<Error>AuthenticationFailed</Error>", {}, "application/xml")
-        suffix = ".zip" if artifact.content_type == "application/zip" else ""
-        disposition = {"Content-Disposition": f'attachment; filename="{artifact.name}{suffix}"'}
-        return Response(200, artifact.content, disposition, artifact.content_type)
+        return Response(200, artifact.content, content_type="application/zip")

@@ -395,7 +395,7 @@ def test_folders_without_end_take_a_few_requests(stage: Stage, monkeypatch: pyte
     for _ in range(600):
         below = objects.add_tree({"a": ("040000", empty), "d": ("040000", below)})
     top = objects.changed_tree(objects.commits[stage.base].tree, {f"{VAULT}/deep": ("040000", below)})
-    author = objects.commits[stage.base].author
+    author = stage.repository.world.person("mallory")
     stage.head = objects.add_commit(top, [stage.base], message="x", author=author).sha
     stage.repository.pulls[7].head_sha = stage.head
     told = stage.judge(stage.measured(0))

@@ -30,19 +30,13 @@ def list_pulls(call: Call) -> Response:
 
 
 def pulls_of_commit(call: Call) -> Response:
-    """Answer GET commits/{sha}/pulls: those that merged a commit of the default branch, else the open ones with it."""
+    """Answer GET commits/{sha}/pulls of a commit that is not merged: the open ones with it."""
     repository, sha = call.repository, call.parameters["commit_sha"]
     if sha not in repository.objects.commits:
         raise Refusal(422, f"No commit found for SHA: {sha}")
     history = repository.objects.history
-    landed = sha in history(repository.head)
-    found = [
-        pull
-        for pull in repository.pulls.values()
-        if pull.merged == landed
-        and (landed or pull.state == "open")
-        and (pull.merge_commit_sha == sha or sha in set(history(pull.head_sha)) - set(history(pull.base_sha)))
-    ]
+    pulls = [pull for pull in repository.pulls.values() if pull.state == "open"]
+    found = [pull for pull in pulls if sha in set(history(pull.head_sha)) - set(history(pull.base_sha))]
     page, headers = call.page(found)
     return Response(200, [_shown(call, pull, simple=True) for pull in page], headers)
 
@@ -87,7 +81,6 @@ def update_pull(call: Call) -> Response:
     _check_title(body)
     pull.title = body.get("title", pull.title)
     pull.body = body.get("body", pull.body)
-    pull.updated = call.world.now()
     return Response(200, _shown(call, pull))
 
 
@@ -107,10 +100,8 @@ def _pull(call: Call, parameter: str) -> Pull:
 def _shown(call: Call, pull: Pull, *, simple: bool = False) -> dict[str, Any]:
     values = shapes.pull(pull, call.repository)
     if simple:
-        values = {name: one for name, one in values.items() if name not in {"merged", "mergeable", "mergeable_state"}}
-        return call.filled("pull-request-simple", values)
-    values["comments"] = len(call.repository.comments_of(pull.number))
-    return call.filled("pull-request", values)
+        del values["merged"]
+    return call.filled("pull-request-simple" if simple else "pull-request", values)
 
 
 def list_comments(call: Call) -> Response:
@@ -140,7 +131,6 @@ def create_comment(call: Call) -> Response:
 def update_comment(call: Call) -> Response:
     comment = _comment(call)
     comment.body = _checked(call.body["body"])
-    comment.updated = call.world.now()
     return Response(200, _comment_shown(call, comment))
 
 
@@ -166,7 +156,7 @@ def _comment(call: Call) -> Comment:
 
 
 def _comment_shown(call: Call, comment: Comment) -> dict[str, Any]:
-    return call.filled("issue-comment", shapes.comment(comment, call.repository, call.api_url))
+    return call.filled("issue-comment", shapes.comment(comment, call.repository))
 
 
 def react(call: Call) -> Response:
@@ -175,12 +165,7 @@ def react(call: Call) -> Response:
     known = reaction in call.repository.reactions
     if not known:
         call.repository.reactions.append(reaction)
-    values = {
-        "id": call.repository.reactions.index(reaction) + 1,
-        "user": shapes.account(call.login),
-        "content": reaction[2],
-        "created_at": call.world.now(),
-    }
+    values = {"user": shapes.account(call.login), "content": reaction[2]}
     return Response(200 if known else 201, call.filled("reaction", values))
 
 

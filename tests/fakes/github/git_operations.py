@@ -9,7 +9,7 @@ from typing import Any
 
 from fakes.github import shapes
 from fakes.github.calls import Call, Refusal, Response
-from fakes.github.objects import EXECUTABLE, FILE, SUBMODULE, SYMLINK, TREE, Commit, Entry, Person
+from fakes.github.objects import EXECUTABLE, FILE, SUBMODULE, SYMLINK, TREE, Commit, Entry
 
 BLOB_LIMIT = 40 << 20
 RULE = "Repository rule violations found\n\nChanges must be made through a pull request.\n\n"
@@ -62,12 +62,11 @@ def move_pulls(call: Call, name: str) -> None:
         for pull in repository.pulls.values():
             if pull.head_repo is call.repository and f"refs/heads/{pull.head_ref}" == name and pull.state == "open":
                 pull.head_sha = call.repository.refs[name]
-                pull.updated = call.world.now()
 
 
 def _ref(call: Call, name: str) -> dict[str, Any]:
     sha = call.repository.refs[name]
-    return call.filled("git-ref", {"ref": name, "node_id": f"REF_{name}", "object": {"type": "commit", "sha": sha}})
+    return call.filled("git-ref", {"ref": name, "object": {"type": "commit", "sha": sha}})
 
 
 def get_commit_object(call: Call) -> Response:
@@ -82,25 +81,15 @@ def create_commit(call: Call) -> Response:
     for parent in call.body.get("parents", ()):
         if parent not in objects.commits:
             raise Refusal(422, "Parent SHA does not exist or is not a commit object")
-    author, committer, verified = authorship(call)
+    named = {"author", "committer"} & set(call.body)
     commit = objects.add_commit(
         call.body["tree"],
         call.body.get("parents", ()),
         message=call.body["message"],
-        author=author,
-        committer=committer,
-        verified=verified,
+        author=call.world.person(call.login),
+        verified=bool(call.token and call.token.is_bot and not named),
     )
     return Response(201, call.filled("git-commit", shapes.git_commit(commit)))
-
-
-def authorship(call: Call) -> tuple[Person, Person, bool]:
-    """Return author, committer and whether GitHub signs: what a bot writes without naming anybody."""
-    given = [call.body.get(name) for name in ("author", "committer")]
-    people = [call.world.person(call.login, **(one or {})) for one in given]
-    if given[0] and not given[1]:
-        people[1] = people[0]
-    return people[0], people[1], bool(call.token and call.token.is_bot and not any(given))
 
 
 def _commit(call: Call, sha: str) -> Commit:
@@ -193,8 +182,8 @@ def compare(call: Call) -> Response:
         "ahead_by": ahead,
         "behind_by": behind,
         "total_commits": ahead,
-        "base_commit": shapes.commit(base, call.repository),
-        "merge_base_commit": shapes.commit(objects.commits[parted], call.repository),
+        "base_commit": shapes.commit(base),
+        "merge_base_commit": shapes.commit(objects.commits[parted]),
     }
     return Response(200, call.filled("commit-comparison", values))
 

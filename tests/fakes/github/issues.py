@@ -32,13 +32,12 @@ def update_issue(call: Call) -> Response:
         raise Refusal(404, "Not Found")
     for name in ("title", "body", "state", "state_reason"):
         setattr(issue, name, call.body.get(name, getattr(issue, name)))
-    issue.updated = call.world.now()
     return Response(200, _shown(call, issue))
 
 
 def _shown(call: Call, one: Issue | Pull) -> dict[str, Any]:
     if isinstance(one, Issue):
-        values = call.filled("issue", shapes.issue(one, call.repository, call.api_url))
+        values = call.filled("issue", shapes.issue(one, call.repository))
         return {name: value for name, value in values.items() if name != "pull_request"}
     shown = shapes.pull(one, call.repository)
     same = {name: shown[name] for name in ("number", "state", "title", "body", "user", "locked", "html_url")}

@@ -34,7 +34,6 @@ class Token:
     value: str
     login: str
     permissions: Mapping[str, str] | None
-    repositories: frozenset[str] | None
 
     @property
     def is_bot(self) -> bool:
@@ -54,14 +53,10 @@ class Pull:
     base_sha: str
     state: str = "open"
     locked: bool = False
-    draft: bool = False
     merged: bool = False
-    merge_commit_sha: str | None = None
     title: str = "A change"
     body: str | None = None
     login: str = "octocat"
-    created: str = ""
-    updated: str = ""
 
 
 @dataclass
@@ -74,8 +69,6 @@ class Issue:
     body: str | None = None
     state: str = "open"
     state_reason: str | None = None
-    created: str = ""
-    updated: str = ""
 
 
 @dataclass
@@ -87,8 +80,6 @@ class Comment:
     login: str
     type: str
     body: str
-    created: str
-    updated: str
     minimized: str | None = None
 
     @property
@@ -107,5 +98,4 @@ class Artifact:
     content: bytes
     digest: str | None
     expired: bool
-    content_type: str
     signature: str

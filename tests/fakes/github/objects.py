@@ -12,21 +12,6 @@ Entry = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Person:
-    """Who wrote or committed, and when: an ISO date in UTC and its seconds since 1970."""
-
-    name: str
-    email: str
-    date: str
-    seconds: int
-
-    @property
-    def line(self) -> str:
-        """Return the text git stores."""
-        return f"{self.name} <{self.email}> {self.seconds} +0000"
-
-
-@dataclass(frozen=True)
 class Commit:
     """A commit; `sha` may be one that a test chose."""
 
@@ -34,8 +19,6 @@ class Commit:
     tree: str
     parents: tuple[str, ...]
     message: str
-    author: Person
-    committer: Person
     verified: bool = False
 
 
@@ -92,17 +75,16 @@ class ObjectStore:
         parents: Iterable[str],
         *,
         message: str,
-        author: Person,
-        committer: Person | None = None,
+        author: str,
         verified: bool = False,
         sha: str | None = None,
     ) -> Commit:
         """Store a commit under git's id of it, or under the one given."""
-        committer, parents = committer or author, tuple(parents)
+        parents = tuple(parents)
         lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
-        lines += [f"author {author.line}", f"committer {committer.line}", "", message]
+        lines += [f"author {author}", f"committer {author}", "", message]
         sha = sha or object_id("commit", "\n".join(lines).encode())
-        commit = Commit(sha, tree, parents, message, author, committer, verified)
+        commit = Commit(sha, tree, parents, message, verified)
         self.commits[sha] = commit
         return commit
 

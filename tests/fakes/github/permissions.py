@@ -52,15 +52,13 @@ def authorise(call: Call, route: Route) -> None:
     call.found = known.get(name.lower())
     reading = route.method == "GET" and route.operation not in SIGNED_IN
     public = call.found is not None and not call.found.private
-    scope = call.token.repositories if call.token else frozenset()
-    inside = call.found is not None and (scope is None or call.found.full_name in scope)
-    if call.found is None or not (inside or public):
+    if call.found is None or not (call.token or public):
         raise Refusal(404, "Not Found")
     if reading and public:
         return
     if call.token is None:
         raise Refusal(401, "Requires authentication")
-    if not inside or not granted(call, NEEDED[route.operation]):
+    if not granted(call, NEEDED[route.operation]):
         raise Refusal(403, FORBIDDEN, headers={"x-accepted-github-permissions": accepted(NEEDED[route.operation])})
 
 

@@ -24,16 +24,11 @@ def _attempts(call: Call) -> list[dict[str, Any]]:
 def _run_shown(call: Call, run: dict[str, Any]) -> dict[str, Any]:
     head = run["head_repository"]
     known = call.world.repositories.get(head) if isinstance(head, str) else None
-    commit = call.repository.commit(run["head_sha"])
-    about = {"id": run["head_sha"], "tree_id": commit.tree if commit else "", "timestamp": run["created_at"]}
     values = {
         **run,
-        "node_id": f"WFR_fake{run['id']}",
-        "updated_at": run.get("updated_at", run["created_at"]),
         "html_url": f"{call.server_url}/{call.repository.full_name}/actions/runs/{run['id']}",
         "repository": shapes.repository(call.repository),
         "head_repository": shapes.repository(known) if known else head,
-        "head_commit": {**about, "message": commit.message if commit else "", "author": None, "committer": None},
     }
     return call.filled("workflow-run", values)
 
@@ -78,24 +73,12 @@ def list_artifacts(call: Call) -> Response:
 
 
 def _artifact(call: Call, artifact: Artifact, run: dict[str, Any]) -> dict[str, Any]:
-    url = f"{call.api_url}/repos/{call.repository.full_name}/actions/artifacts/{artifact.id}"
-    head = call.world.repositories.get(run["head_repository"]) if isinstance(run["head_repository"], str) else None
     values = {
         "id": artifact.id,
-        "node_id": f"A_fake{artifact.id}",
         "name": artifact.name,
         "size_in_bytes": len(artifact.content),
         "expired": artifact.expired,
-        "url": url,
-        "archive_download_url": f"{url}/zip",
         "created_at": run["created_at"],
-        "workflow_run": {
-            "id": artifact.run_id,
-            "repository_id": call.repository.id,
-            "head_repository_id": head.id if head else 0,
-            "head_branch": run["head_branch"],
-            "head_sha": run["head_sha"],
-        },
     }
     if artifact.digest and call.contract.knows("artifact", "digest"):
         values["digest"] = artifact.digest

@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from fakes.github.nouns import Artifact, Comment, Content, Issue, Pull, Submodule, Symlink, Token
-from fakes.github.objects import FILE, SUBMODULE, SYMLINK, Commit, Entry, ObjectStore, Person
+from fakes.github.objects import FILE, SUBMODULE, SYMLINK, Commit, Entry, ObjectStore
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 BOT = "github-actions[bot]"
@@ -93,10 +93,7 @@ class Repository:
         for ref in (f"refs/heads/{name}", f"refs/tags/{name}", f"refs/{name}", name):
             if ref in self.refs:
                 return self.refs[ref]
-        if name in self.objects.commits:
-            return name
-        short = [sha for sha in self.objects.commits if len(name) >= 7 and sha.startswith(name)]
-        return short[0] if len(short) == 1 else None
+        return name if name in self.objects.commits else None
 
     def commit(self, name: str) -> Commit | None:
         sha = self.resolve(name)
@@ -115,12 +112,11 @@ class Repository:
     ) -> Pull:
         """Open a pull request; the head is a branch of this repository unless `head_repo` names a fork or None.
 
-        `others` are further fields of `Pull`, such as `state`, `locked`, `draft` and `login`.
+        `others` are further fields of `Pull`, such as `state`, `locked` and `login`.
         """
         with self.world.lock:
             repository = self.world.repositories[head_repo] if isinstance(head_repo, str) and head_repo else head_repo
             base_ref = base_ref or self.default_branch
-            now = self.world.now()
             pull = Pull(
                 number=number,
                 head_sha=head_sha,
@@ -128,7 +124,7 @@ class Repository:
                 head_ref=head_ref,
                 base_ref=base_ref,
                 base_sha=base_sha or self.refs[f"refs/heads/{base_ref}"],
-                **{"created": now, "updated": now, **others},
+                **others,
             )
             self.pulls[number] = pull
             return pull
@@ -136,17 +132,15 @@ class Repository:
     def add_issue(self, login: str, title: str, body: str | None = None) -> Issue:
         """Open an issue, by the next number that neither issue nor pull request has."""
         with self.world.lock:
-            number, now = max((*self.pulls, *self.issues), default=0) + 1, self.world.now()
-            issue = Issue(number=number, login=login, title=title, body=body, created=now, updated=now)
-            self.issues[number] = issue
-            return issue
+            number = max((*self.pulls, *self.issues), default=0) + 1
+            self.issues[number] = Issue(number=number, login=login, title=title, body=body)
+            return self.issues[number]
 
     def add_comment(self, number: int, login: str, body: str, *, type: str | None = None) -> Comment:  # noqa: A002
         """Write a comment; its author is a bot when the login says so, unless `type` is given."""
         with self.world.lock:
-            now = self.world.now()
             kind = type or ("Bot" if login.endswith("[bot]") else "User")
-            comment = Comment(next(self.world.ids), number, login, kind, body, now, now)
+            comment = Comment(next(self.world.ids), number, login, kind, body)
             self.comments[comment.id] = comment
             return comment
 
@@ -171,9 +165,6 @@ class Repository:
                 "path": ".github/workflows/rag-gate.yml",
                 "head_repository": self.full_name,
                 "pull_requests": [],
-                "run_number": 1,
-                "display_title": "A change",
-                "workflow_id": 1,
             }
             attempt = {"run_attempt": len(attempts) + 1}
             attempts.append(
@@ -189,7 +180,6 @@ class Repository:
         *,
         digest: str | None = None,
         expired: bool = False,
-        content_type: str = "application/zip",
     ) -> Artifact:
         """Upload an artifact; `digest` is the true one unless given, and absent when it is the empty text."""
         with self.world.lock:
@@ -197,7 +187,7 @@ class Repository:
             found = true if digest is None else digest or None
             number = next(self.world.ids)
             signature = hashlib.sha256(f"signed {number}".encode()).hexdigest()[:16]
-            artifact = Artifact(number, run_id, name, content, found, expired, content_type, signature)
+            artifact = Artifact(number, run_id, name, content, found, expired, signature)
             self.artifacts[artifact.id] = artifact
             return artifact
 
@@ -217,11 +207,10 @@ class World:
         """Return the next second of the fake's clock, in ISO form."""
         return (START + timedelta(seconds=next(self._seconds))).strftime("%Y-%m-%dT%H:%M:%SZ")
 
-    def person(self, login: str, name: str | None = None, email: str | None = None, date: str | None = None) -> Person:
-        """Describe who commits now, or at `date`."""
-        date = date or self.now()
-        seconds = int(datetime.fromisoformat(date).timestamp())
-        return Person(name or login, email or f"{login}@users.noreply.github.com", date, seconds)
+    def person(self, login: str) -> str:
+        """Return who commits now, as git stores it."""
+        seconds = int(datetime.fromisoformat(self.now()).timestamp())
+        return f"{login} <{login}@users.noreply.github.com> {seconds} +0000"
 
     def add_repository(
         self,
@@ -253,7 +242,6 @@ class World:
         permissions: Mapping[str, str] | None = None,
         *,
         login: str = BOT,
-        repositories: Iterable[str] | None = None,
     ) -> str:
         """Make a token; permission names as in a workflow; without `permissions` it may do everything."""
         with self.lock:
@@ -261,6 +249,5 @@ class World:
             normal = (
                 None if permissions is None else {name.replace("-", "_"): kind for name, kind in permissions.items()}
             )
-            scope = None if repositories is None else frozenset(repositories)
-            self.tokens[value] = Token(value, login, normal, scope)
+            self.tokens[value] = Token(value, login, normal)
             return value
