@@ -63,11 +63,7 @@ def now() -> str:
 
 
 def retry_after(value: str, now: float) -> float | None:
-    """Read seconds or a date; a date that is past is 0, and what is neither is None.
-
-    Args:
-        now: seconds since 1970.
-    """
+    """Read seconds or a date, beside now in seconds since 1970; a date that is past is 0, and what is neither None."""
     value = value.strip()
     if _SECONDS.fullmatch(value):
         return float(value)

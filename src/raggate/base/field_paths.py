@@ -148,10 +148,8 @@ def find(path: FieldPath, value: object, where: str = "") -> Any:
 def find_all(path: FieldPath, value: object, *, limit: int) -> list[Entry] | None:
     """Return all that a path leads to, in order; None when the list is not there.
 
-    A path without `[*]` must lead to a list, whose items are given. Behind a `[*]` everything must be there.
-
-    Raises:
-        ValueError: when there is too much; as WrongShape when something on the way is of another kind, or not there.
+    A path without `[*]` must lead to a list, whose items are given. Behind a `[*]` everything must be there. It is a
+    `ValueError` if there is too much, and `WrongShape` if something on the way is of another kind, or not there.
     """
     steps = path.to_items
     first = next(position for position, step in enumerate(steps) if isinstance(step, Every))

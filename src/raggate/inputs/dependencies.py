@@ -64,10 +64,8 @@ def changes(
 ) -> tuple[str, ...]:
     """Return a text for each file whose versions differ, such as `requirements.txt (haystack-ai 2.20.0 → 3.4.0)`.
 
-    Args:
-        root: a directory of the repository; files anywhere in it count.
-        on_disk: whether the working tree counts in place of the commit `head`.
-        branched: whether `head` is a branch of `base`: only its own edits count, and those of the base are named apart.
+    Files anywhere in the repository of `root` count, those on disk in place of `head` if so told. Of a branch of `base`
+    only its own edits count, and those of the base are named apart.
     """
     top = sources.top_of(root, remote)
     if top is None or (base == head and not on_disk):
@@ -130,11 +128,7 @@ def _between(before: Store, base: str, after: Store, head: str) -> tuple[str, ..
 
 
 def loaded(before: Iterable[str], now: Iterable[str], beside: tuple[str, ...]) -> tuple[str, ...]:
-    """Add to the texts of changed files which packages a program loads otherwise, unless one of them names it.
-
-    Args:
-        before: the packages of the other run, each as `name version`; none if it told none.
-    """
+    """Add to the texts of changed files which packages, each `name version`, a program loads otherwise than before."""
     left, right = (
         {name: {version} for name, _, version in (text.partition(" ") for text in sorted(texts)) if version}
         for texts in (before, now)

@@ -65,13 +65,7 @@ _CHANGED = ("diff", "-z", "--name-only", "--no-renames", *_DIFF)
 
 
 class Checkout(Struct, frozen=True):
-    """A working tree and its repository.
-
-    Attributes:
-        top: the directory that holds `.git`.
-        directory: what `.git` is, or leads to.
-        common: where the objects and refs lie: `directory` but for an added working tree.
-    """
+    """A working tree: the directory that holds `.git`, what that is or leads to, and where objects and refs lie."""
 
     top: Path
     directory: Path
@@ -233,11 +227,7 @@ class Reader:
 
 @contextlib.contextmanager
 def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
-    """Open the objects of a repository.
-
-    Args:
-        like: a full id of one of them, which tells their kind of hash.
-    """
+    """Open the objects of a repository; `like` is a full id of one of them, which tells their kind of hash."""
     with tempfile.TemporaryDirectory(prefix="raggate-git-") as name:
         scratch = Path(name)
         (scratch / "refs").mkdir()
@@ -353,12 +343,7 @@ class TooLarge(UsageError):
 
 
 class LocalObjects:
-    """The objects of a checkout's repository.
-
-    Args:
-        spare: where objects are read that a partial clone leaves out; None for nowhere.
-        purpose: completes "git is not installed, and …".
-    """
+    """The objects of a checkout's repository; `spare` has those that a partial clone leaves out."""
 
     limits = LIMITS
 

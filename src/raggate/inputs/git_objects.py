@@ -34,13 +34,7 @@ _KINDS: Mapping[str, Kind] = {
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """What a path of a tree is.
-
-    Attributes:
-        mode: as git writes it into a tree, such as `100644` or `40000`.
-        id: of the object.
-        size: of a file or a link in bytes, where whoever lists the tree tells it.
-    """
+    """What a path of a tree is: its mode, such as `100644`, the id of the object, and its bytes where these are known."""
 
     mode: str
     id: str

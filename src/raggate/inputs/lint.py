@@ -93,12 +93,9 @@ def _stands(text: str, question: str, least: int) -> bool:
 
 
 def alike(texts: Sequence[Sequence[str]], least: float) -> Iterator[tuple[int, int]]:
-    """Yield the pairs of texts that have so many of their words in common (Jaccard), by position, the earlier first.
+    """Yield the pairs of texts that have this share of their words in common (Jaccard), by position, the earlier first.
 
     Two such texts share one of their rarest words: of so few of them that most pairs are never looked at.
-
-    Args:
-        least: the share of all words of both that both have, above 0 and up to 1.
     """
     sets = [frozenset(text) for text in texts]
     count = Counter(word for text in sets for word in text)

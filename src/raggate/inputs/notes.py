@@ -102,11 +102,7 @@ def has_text(text: str) -> bool:
 
 
 class NoteWords:
-    """The words of one note, to look texts up in. Indexed at the first look.
-
-    Attributes:
-        checkable: whether the note is short enough to be looked at.
-    """
+    """The words of one note, to look texts up in. Indexed at the first look; only a short one is `checkable`."""
 
     def __init__(self, text: str, place: Iterable[str]) -> None:
         """Take a note; `place` is what names it and its parts, such as its vault, path and headings."""
@@ -306,11 +302,7 @@ def _filed_lines(text: str) -> Iterator[tuple[str, LineKind, int]]:
 
 
 class Notes:
-    """The notes of a vault, to look answers up in. A note is indexed when the first chunk says it is from there.
-
-    Attributes:
-        texts: the text of each note, by `vault/rel_path`.
-    """
+    """The notes of a vault, to look answers up in. A note is indexed when the first chunk says it is from there."""
 
     def __init__(self, vault: Vault) -> None:
         self._vault = vault

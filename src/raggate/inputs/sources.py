@@ -29,13 +29,7 @@ _FETCH = "Fetch it first, for example `git fetch --depth=1 origin main`."
 
 
 class Remote(Struct, frozen=True, kw_only=True):
-    """Where a job of a server has its commits.
-
-    Attributes:
-        workspace: the directory that the checkouts of the job lie in.
-        objects: the objects of the repository on the server, for those that no checkout has; None where they must not
-            or cannot be read.
-    """
+    """Where a job of a server has its commits: in the checkouts of its workspace, and what these lack in `objects`."""
 
     workspace: Path
     objects: Store | None = None
@@ -196,10 +190,7 @@ def commit_of(root: Path, remote: Remote | None = None) -> str | None:
 def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, seen: Checkout | None = None) -> str:
     """Name the content of a checkout: the id of its commit's tree, and a hash of what was changed in tracked files.
 
-    Empty outside git, and where git cannot read it.
-
-    Args:
-        seen: what `head` says of it right now; None to ask.
+    Empty outside git, and where git cannot read it. `seen` is what `head` says of it right now, None to ask.
     """
     checkout = _checkout(root, remote)
     try:

@@ -198,11 +198,7 @@ def _check_names(suites: Sequence[SuiteFile]) -> None:
 
 
 def name_of_unusable(root: Path, config_name: str, *, against: str | None, remote: sources.Remote | None) -> str | None:
-    """Find the name a configuration gives its suite, whatever else is wrong with it. Never raises for a broken file.
-
-    Args:
-        against: the revision that is trusted; where that has no name, the working tree's counts. None for none.
-    """
+    """Find the name a configuration gives its suite, whatever else is wrong with it: as trusted, else on disk."""
     return (against and _at(root, config_name, against, remote)) or _at(root, config_name, None, remote)
 
 

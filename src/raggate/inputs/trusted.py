@@ -143,8 +143,7 @@ def load_change(
 ) -> Inputs:
     """Read what a change has in place of the trusted inputs: on disk, following no link out of it, or in its commit.
 
-    Args:
-        trusted: the trusted notes, beside which those of the change are bounded; None for no bound.
+    Its notes are bounded beside the trusted ones, if these are given.
     """
     source = commit or sources.WorkTree(where.root, confined=True, folder=where.folder)
     return _read_all(source, where, accept, beside=trusted)

@@ -54,11 +54,7 @@ def _line(row: dict[str, Any]) -> bytes:
 
 
 def new_id(question: str, taken: Sequence[str], beside: Sequence[str]) -> str:
-    """Make the id of a new case: the next number if ids are numbered, else the first words of the question.
-
-    Args:
-        beside: the ids of the cases of the same vault, whose numbers go on.
-    """
+    """Make the id of a new case: the next number if those of its vault are numbered, else words of the question."""
     prefixes = Counter(match[1] for match in map(_NUMBERED.match, beside) if match)
     prefix, count = prefixes.most_common(1)[0] if prefixes else ("", 0)
     if count > len(beside) / 2:

@@ -51,11 +51,7 @@ class Imported(NamedTuple):
 
 
 def anchored(questions: Iterable[Question], golden: Golden, vault: Vault, several: Needed | None) -> Imported:
-    """Anchor questions.
-
-    Args:
-        several: whether any or all contexts of a question are needed, where the file does not say; None refuses.
-    """
+    """Anchor questions; `several` says which contexts of one are needed where the file does not, and None refuses."""
     index, search = TextIndex(vault), WordSearch(passages(vault))
     sections = sections_of(vault)
     asked = {" ".join(words(case.question)) for case in golden.cases}

@@ -213,8 +213,7 @@ def _common(paths: list[Elements]) -> Elements:
 def of_chunk(chunk: Chunk, among: Iterable[Passage], vault: Vault) -> Passage | None:
     """Find the passage that a chunk of an answer is from: by its heading path, else by its text; None for neither.
 
-    Args:
-        among: all passages of the vault that hold text. A chunk may also be of a heading that only others stand below.
+    It may also be of a heading that only others stand below, which is none of the passages with text.
     """
     note = [item for item in among if item.rel_path == chunk.rel_path and chunk.vault in {None, item.vault}]
     named = _under(chunk, note)

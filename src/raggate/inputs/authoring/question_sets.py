@@ -58,17 +58,10 @@ _LIST = re.compile(rf"\[\s*(?:(?:{_LITERAL})(?:\s*,\s*|\s*))*\]", re.DOTALL)
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A question from elsewhere.
+    """A question from elsewhere, and where it stands, for messages.
 
-    Attributes:
-        place: where it stands, for messages.
-        question: what is asked.
-        answers: texts that answer it, each by itself.
-        contexts: passages that hold the answer; with a grade each, if there are grades.
-        documents: the name of the document of each context, if the file has names for them.
-        needed: whether any or all of the contexts are needed; None if the file does not say.
-        impossible: whether the file says that it has no answer.
-        id: its own id, if any.
+    Each of its answers is one by itself. Its contexts hold the answer, each with a grade and the name of its document
+    if the file has these. `needed` and `impossible` are what the file says.
     """
 
     place: str
