@@ -152,21 +152,22 @@ def one_line(value: object, *, limit: int) -> str:
         return "something nested too deeply"
 
 
+_EXPECTED = {
+    "model_type": "a mapping",
+    "dict_type": "a mapping",
+    "too_short": "at least {min_length} item(s)",
+    "string_too_short": "at least {min_length} character(s)",
+    "string_pattern_mismatch": "text that matches {pattern}",
+}
+"""What a problem of pydantic expected, by its type, where its own message is not plain."""
+
+
 def _expectation(problem: Mapping[str, Any]) -> str:
-    limits = problem.get("ctx", {})
-    if problem["type"] in {"model_type", "dict_type"}:
-        return "expected a mapping"
     if problem["type"] == "list_type":
         return f"expected a list{_as_list(problem['input'])}"
-    if problem["type"] == "too_short":
-        return f"expected at least {limits['min_length']} item(s)"
-    if problem["type"] == "string_too_short":
-        return f"expected at least {limits['min_length']} character(s)"
-    if problem["type"] == "string_pattern_mismatch":
-        return f"expected text that matches {limits['pattern']}"
-    message = str(problem["msg"])
-    for opening in ("Value error, ", "Input should be ", "Input should "):
-        message = message.removeprefix(opening)
+    if problem["type"] in _EXPECTED:
+        return "expected " + _EXPECTED[problem["type"]].format(**problem.get("ctx", {}))
+    message = re.sub(r"^Value error, |^Input should (?:be )?", "", str(problem["msg"]))
     return message if message.startswith("expected") else f"expected {message}"
 
 
@@ -186,7 +187,7 @@ def dotted(path: Path) -> str:
 
 
 class _Loader(yaml.SafeLoader):
-    """Takes every plain word for text: `_value` decides what it means, not YAML 1.1."""
+    """Takes every plain word for text: `_scalar` decides what it means, not YAML 1.1."""
 
     def resolve(self, kind: type[yaml.Node], value: str | None, implicit: Any) -> str:
         """Return the tag of a node that names none."""
@@ -233,26 +234,20 @@ class _Reader:
 
 
 def _scalar(node: yaml.ScalarNode, line: int) -> Any:
+    """Read a word: a plain one as the core schema of YAML 1.2 does."""
     text = str(node.value)
     if node.tag == _STR:
         return text
     if node.tag != _PLAIN:
         raise _Refused(line, f"unexpected tag {quoted(node.tag)}")
+    if text in _WORDS:
+        return _WORDS[text]
     try:
-        return _value(text)
+        if _DECIMAL.match(text) or _BASED.match(text):
+            return int(text, 0 if _BASED.match(text) else 10)
     except ValueError as error:
         # Python does not read a number of thousands of digits, which would take it long
         raise _Refused(line, str(error)) from None
-
-
-def _value(text: str) -> Any:
-    """Read a plain word as the core schema of YAML 1.2 does."""
-    if text in _WORDS:
-        return _WORDS[text]
-    if _DECIMAL.match(text):
-        return int(text)
-    if _BASED.match(text):
-        return int(text, 0)
     if _REAL.match(text):
         return float(text.replace(".", "") if text[-1] in "fFnN" else text)
     return text

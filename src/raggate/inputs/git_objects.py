@@ -34,7 +34,7 @@ _KINDS: Mapping[str, Kind] = {
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """What a path of a tree is: its mode, such as `100644`, the id of the object, and its bytes where these are known."""
+    """What a path of a tree is: its mode, such as `100644`, the id of the object, and its bytes if these are known."""
 
     mode: str
     id: str

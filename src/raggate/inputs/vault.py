@@ -24,7 +24,7 @@ SKIPPED_DIRECTORIES = frozenset((".obsidian",))
 
 
 def load(directories: dict[str, Path], beside: Vault | None = None) -> Vault:
-    """Read all notes (`*.md`) of the vaults; those `beside`, which they would replace, bound the memory they may take."""
+    """Read all notes (`*.md`) of the vaults; those they would replace bound the memory they take."""
     texts: dict[tuple[str, str], str] = {}
     notes: dict[str, str] = {}
     malformed: dict[tuple[str, str], Malformed] = {}
@@ -68,7 +68,7 @@ def changed_since(loaded: Vault) -> tuple[str, ...]:
 
 
 def locate(notes: Vault, support: Support, vaults: Sequence[str], folders: Mapping[str, str]) -> SourceLine | None:
-    """Find the line of the note at which a gold support starts, in its own vault, or the first of its case's with it."""
+    """Find the line of the note at which a gold support starts: in its own vault, else in one of its case."""
     names = (support.vault,) if support.vault else (*vaults, *notes.directories)
     name = next((name for name in names if (name, support.rel_path) in notes.texts), None)
     if name is None or name not in folders:
