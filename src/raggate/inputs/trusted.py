@@ -161,14 +161,8 @@ def load_without_notes(source: sources.Source, where: InputSource, accept: Accep
     settings = _settings(source, where, accept)
     cases = _golden(source, where, settings)
     check_must_pass_asked(cases, settings.ask.modes)
-    return replace(
-        trusted,
-        config=settings,
-        golden=replace(cases, name=source.describe(settings.golden)),
-        baseline=_find_baseline(source, settings),
-        cassette=_find_cassette(source, settings),
-        canary=_find_canary(source, settings),
-    )
+    named = replace(cases, name=source.describe(settings.golden))
+    return replace(trusted, config=settings, golden=named, **_files(source, settings))
 
 
 def with_notes(inputs: Inputs, source: sources.Source) -> Inputs:
@@ -187,18 +181,20 @@ def _read_all(
     cases = _golden(source, where, settings)
     notes = _notes(source, settings, cases, beside)
     check_must_pass_asked(cases, settings.ask.modes)
+    files = _files(source, settings)
+    if first_run_at:
+        # what a change brings of replies, nobody has reviewed
+        files |= {"baseline": None, "brought": files["baseline"], "cassette": None}
+    elif where.baseline_file is not None:
+        files["baseline"] = _chosen_baseline(source, where, where.baseline_file)
     return Inputs(
         config=settings,
         golden=replace(cases, name=source.describe(settings.golden)),
         vault=notes,
-        baseline=None if first_run_at else _chosen_baseline(source, where) or _find_baseline(source, settings),
         against=first_run_at or source.commit,
         ignored=source.differing(files_that_judge(where, settings)),
         first_run=first_run_at is not None,
-        brought=_find_baseline(source, settings) if first_run_at else None,
-        # what a change brings of replies, nobody has reviewed
-        cassette=None if first_run_at else _find_cassette(source, settings),
-        canary=_find_canary(source, settings),
+        **files,
     )
 
 
@@ -236,30 +232,24 @@ def _has(source: sources.Source, path: str) -> bool:
     return True
 
 
-def _find_baseline(source: sources.Source, settings: Config) -> StoredFile | None:
-    return _stored(source, settings.baseline_path, "`raggate promote` writes it.")
-
-
-def _find_cassette(source: sources.Source, settings: Config) -> StoredFile | None:
+def _files(source: sources.Source, settings: Config) -> dict[str, StoredFile | None]:
+    """Read the baseline, what judges have said so far, and what people graded."""
     judges = settings.judging
-    hint = "Key 'judges.cassette' names the replies of the judges so far."
-    return None if judges is None else _stored(source, judges.cassette, hint)
+    replies = "Key 'judges.cassette' names the replies of the judges so far."
+    graded = "Key 'judges.canary' names the answers that people graded."
+    return {
+        "baseline": _stored(source, settings.baseline_path, "`raggate promote` writes it."),
+        "cassette": None if judges is None else _stored(source, judges.cassette, replies),
+        "canary": _needed(source, judges.canary, graded) if judges and judges.canary is not None else None,
+    }
 
 
-def _find_canary(source: sources.Source, settings: Config) -> StoredFile | None:
-    canary = settings.judging.canary if settings.judging is not None else None
-    hint = "Key 'judges.canary' names the answers that people graded."
-    return None if canary is None else _needed(source, canary, hint)
-
-
-def _chosen_baseline(source: sources.Source, where: InputSource) -> StoredFile | None:
+def _chosen_baseline(source: sources.Source, where: InputSource, named: Path) -> StoredFile:
     """Read a baseline that was named by hand: from the commit that judges, if the checkout holds it."""
-    if where.baseline_file is None:
-        return None
     on_disk = isinstance(source, sources.WorkTree) and not source.confined
     path = None if on_disk else where.own_baseline
     if path is None:
-        return StoredFile(name=str(where.baseline_file), data=read_file(where.baseline_file, most_bytes=MOST_BYTES))
+        return StoredFile(name=str(named), data=read_file(named, most_bytes=MOST_BYTES))
     return _needed(source, path, "A baseline in the checkout is read from the commit that judges.")
 
 
