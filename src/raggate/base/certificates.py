@@ -29,8 +29,9 @@ def authorities() -> ssl.SSLContext:
         context = httpx.create_ssl_context()
     except OSError as error:
         raise _unreadable(name, cut(error, limit=200)) from None
-    if file:
-        _check_any(context, name)
+    if file and not context.cert_store_stats()["x509"]:
+        # by a revocation list alone nobody would be trusted
+        raise _unreadable(name, "it contains a revocation list, not a certificate")
     return context
 
 
@@ -48,12 +49,6 @@ def distrusted(error: BaseException | None) -> bool:
         # clients of HTTP wrap it
         error = error.__cause__ or error.__context__
     return error is not None
-
-
-def _check_any(context: ssl.SSLContext, name: str) -> None:
-    """Refuse a file without a certificate: by one that holds only a revocation list nobody would be trusted."""
-    if not context.cert_store_stats()["x509"]:
-        raise _unreadable(name, "it contains a revocation list, not a certificate")
 
 
 def _unreadable(name: str, why: str) -> UsageError:

@@ -76,7 +76,10 @@ def forms(value: str) -> tuple[str, ...]:
     whole = {value, value.strip(), " ".join(value.split()), unicode.without(value)}
     for text in whole | {line.strip() for line in value.splitlines()}:
         if len(text) >= SHORTEST:
-            shapes |= {text, *_base64(text), *_url_encoded(text), *_json(text), *_quoted(text)}
+            # as Python writes it in single quotes where double ones stand beside it, and in those it chooses alone
+            quotes = {repr(text)[1:-1], repr(f"{text}'\"")[1:-4]}
+            as_json = {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}
+            shapes |= {text, *_base64(text), *_url_encoded(text), *as_json, *quotes}
     return tuple(sorted((form for form in shapes if len(form) >= SHORTEST), key=lambda form: (-len(form), form)))
 
 
@@ -205,12 +208,3 @@ def _base64(text: str) -> set[str]:
 def _url_encoded(text: str) -> set[str]:
     shapes = {quote(_bytes(text), safe=""), quote(_bytes(text)), quote_plus(_bytes(text))}
     return shapes | {_ESCAPED_BYTE.sub(lambda match: match[0].lower(), form) for form in shapes}
-
-
-def _quoted(text: str) -> set[str]:
-    # as Python writes it in single quotes where double ones stand beside it, and in those it chooses for the text alone
-    return {repr(text)[1:-1], repr(f"{text}'\"")[1:-4]}
-
-
-def _json(text: str) -> set[str]:
-    return {json.dumps(text)[1:-1], json.dumps(text, ensure_ascii=False)[1:-1]}

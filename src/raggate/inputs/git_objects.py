@@ -154,7 +154,7 @@ def object_id(kind: Literal["blob", "tree", "commit"], content: bytes, *, like: 
 
 def tree_content(entries: Mapping[str, Entry]) -> bytes:
     """Write a tree as git does: sorted as if the name of a directory ended in a slash."""
-    named = {_bytes(name): entry for name, entry in entries.items()}
+    named = {name.encode("utf-8", "surrogateescape"): entry for name, entry in entries.items()}
     ordered = sorted(named, key=lambda name: name + b"/" if named[name].kind == "tree" else name)
     return b"".join(b"%s %s\0%s" % (named[name].mode.encode(), name, bytes.fromhex(named[name].id)) for name in ordered)
 
@@ -171,7 +171,3 @@ def parse_tree(content: bytes, *, like: str) -> dict[str, Entry]:
             raise ValueError("not a tree with each name once")
         entries[text] = Entry(mode=mode, id=content[end + 1 : start].hex())
     return entries
-
-
-def _bytes(name: str) -> bytes:
-    return name.encode("utf-8", "surrogateescape")

@@ -104,7 +104,8 @@ def _marks(text: str, start: int, *forms: Form) -> Iterator[list[Heading]]:
     """Yield the headings of a note that is read from somewhere on, in each form; lines count from the top."""
     # the environment carries the link definitions from the blocks to the headings
     environment: dict[str, Any] = {}
-    tokens = _block_parser().parse(text[start:], environment)
+    # only the text of headings is needed, which is a small part of what the inline rules would go through
+    tokens = _parser("inline").parse(text[start:], environment)
     above = len(lines_of(text[:start])) - 1
     for form in forms:
         yield _headings(tokens, environment, above, form)
@@ -229,20 +230,12 @@ def _text(token: Token, *, raw: bool) -> str:
     return token.content if token.type in {"text", "code_inline"} else ""
 
 
-@lru_cache(maxsize=1)
-def _parser() -> MarkdownIt:
+@lru_cache(maxsize=2)
+def _parser(*left_out: str) -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     # joining would lose how an entity is written
-    return MarkdownIt("commonmark").disable("text_join")
-
-
-@lru_cache(maxsize=1)
-def _block_parser() -> MarkdownIt:
-    from markdown_it import MarkdownIt
-
-    # only the text of headings is needed, which is a small part of what the inline rules would go through
-    return MarkdownIt("commonmark").disable(["inline", "text_join"])
+    return MarkdownIt("commonmark").disable(["text_join", *left_out])
 
 
 MOST_ALIKE = 100

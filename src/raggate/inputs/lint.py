@@ -29,6 +29,7 @@ ALIKE = 0.8
 """Share of their words that two questions have in common from which on they are nearly the same."""
 
 _Note = tuple[str, str]
+_KINDS = {"code": "code", "table": "a table"}
 
 
 def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
@@ -162,21 +163,18 @@ def _too_much(support: Support, notes: list[_Note], vault: Vault, sections: Sect
     """Return why a place alone does not say which text answers; empty if it does, or a snippet does."""
     if support.snippets or not notes:
         return ""
-    text = vault.texts[notes[0]]
-    lines = headings.lines_of(text)
+    lines = headings.lines_of(vault.texts[notes[0]])
     named = sections(notes[0]).named(support.heading_path) if support.heading_path else ()
     begin, end = min(((section.begin, section.end) for section in named), default=(0, len(lines)))
-    own = lines[begin:end]
-    kinds = headings.kinds_of(lines)[begin:end]
-    of_kind = {
-        kind: sum(len(line) for line, its in zip(own, kinds, strict=True) if its == kind) for kind in ("code", "table")
-    }
-    length = sum(map(len, own))
-    what = [noun for kind, noun in (("code", "code"), ("table", "a table")) if 2 * of_kind[kind] > length]
-    if length <= LONG_SECTION and not what:
+    own = [*zip(headings.kinds_of(lines), lines, strict=True)][begin:end]
+    length = sum(len(line) for _, line in own)
+    mostly = next(
+        (noun for kind, noun in _KINDS.items() if 2 * sum(len(line) for its, line in own if its == kind) > length), ""
+    )
+    if length <= LONG_SECTION and not mostly:
         return ""
     where = f"{quoted(support.rel_path)}{f' {quoted(support.heading_path)}' if support.heading_path else ''}"
-    why = f"is mostly {what[0]}" if what else f"has {length:,} characters"
+    why = f"is mostly {mostly}" if mostly else f"has {length:,} characters"
     return f"{where} {why}, and any piece of it counts as found, as no snippet says which text answers"
 
 

@@ -197,17 +197,14 @@ def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, se
         seen = head(root, remote) if seen is None else seen
         if checkout is None or seen.commit is None:
             return ""
-        kept = () if but is None else (_in_checkout(checkout, root / but),)
+        place = root / (but or "")
+        kept = () if but is None else (os.path.relpath(place.parent.resolve() / place.name, checkout.top.resolve()),)
         with LocalObjects(checkout, seen.commit, purpose=_PURPOSE) as local:
             tree = local.tree_of(seen.commit)
             changes = local.reader.changes(seen.commit, kept) if seen.dirty else b""
     except UsageError:
         return ""
     return f"{tree}+{sha256(changes).hexdigest()[:16]}" if changes else tree
-
-
-def _in_checkout(checkout: git.Checkout, path: Path) -> str:
-    return os.path.relpath(path.parent.resolve() / path.name, checkout.top.resolve())
 
 
 def _objects(stack: ExitStack, checkout: git.Checkout | None, revision: str, spare: Store | None) -> tuple[Store, str]:

@@ -34,8 +34,10 @@ def load(directories: dict[str, Path], beside: Vault | None = None) -> Vault:
         if room is not None and (room := room - getsizeof(text)) < 0:
             raise CannotTell(f"its notes take {MOST_NEW_BYTES >> 20} MiB more memory than those of the base")
         notes[f"{name}/{rel_path}"] = _hash(content)
-        if (place := _malformed(content)) is not None:
-            malformed[name, rel_path] = place
+        try:
+            content.decode()
+        except UnicodeDecodeError as error:
+            malformed[name, rel_path] = Malformed(error.start, content.count(b"\n", 0, error.start) + 1)
     if not texts:
         raise UsageError("the vault has no note", hint="Key 'vault' names directories with *.md files.")
     whole = hashlib.sha256()
@@ -51,14 +53,6 @@ def say_malformed(notes: Vault, say: Callable[[str], None]) -> None:
         more = len(notes.malformed) - 1
         rest = f"; {counted(more, 'more note')} likewise, as `raggate lint` lists" if more else ""
         say(f"note {name}/{rel_path} is {place}{rest}")
-
-
-def _malformed(content: bytes) -> Malformed | None:
-    try:
-        content.decode()
-    except UnicodeDecodeError as error:
-        return Malformed(error.start, content.count(b"\n", 0, error.start) + 1)
-    return None
 
 
 def changed_since(loaded: Vault) -> tuple[str, ...]:
@@ -113,23 +107,22 @@ def _notes(directory: Path, name: str) -> Iterator[tuple[Path, str]]:
 
 def _check(path: Path, rel_path: str, name: str, root: Path | None) -> None:
     """Refuse what is no note of a vault; `root` is where the vault lies, None for a folder that lies elsewhere."""
-    _check_name(rel_path, name)
-    if not path.is_file():
-        raise UsageError(f"vault {name!r}: {rel_path} is neither a file nor a link to one")
-    # a file in a folder of the vault is in it, if it is no link
-    if root is None or (path.is_symlink() and not path.resolve().is_relative_to(root)):
-        raise UsageError(f"vault {name!r}: {rel_path} is a link that leaves the vault")
-    if path.stat().st_size > MAX_NOTE_BYTES:
-        raise UsageError(f"vault {name!r}: {rel_path} is larger than {MAX_NOTE_BYTES} bytes")
-
-
-def _check_name(rel_path: str, name: str) -> None:
     written = os.fsencode(rel_path)
     try:
         written.decode()
     except UnicodeDecodeError as error:
-        path = ascii(written)[2:-1]
+        shown = ascii(written)[2:-1]
         raise UsageError(
-            f"vault {name!r}: the name of note {path} is not UTF-8 at byte {error.start}: JSON cannot hold it",
+            f"vault {name!r}: the name of note {shown} is not UTF-8 at byte {error.start}: JSON cannot hold it",
             hint="Rename the note or its folder, for example with `convmv -f latin1 -t utf8 -r --notest`.",
         ) from None
+    if not path.is_file():
+        problem = "is neither a file nor a link to one"
+    # a file in a folder of the vault is in it, if it is no link
+    elif root is None or (path.is_symlink() and not path.resolve().is_relative_to(root)):
+        problem = "is a link that leaves the vault"
+    elif path.stat().st_size > MAX_NOTE_BYTES:
+        problem = f"is larger than {MAX_NOTE_BYTES} bytes"
+    else:
+        return
+    raise UsageError(f"vault {name!r}: {rel_path} {problem}")

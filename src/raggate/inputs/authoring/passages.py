@@ -130,7 +130,9 @@ class WordSearch:
 
     def find(self, query: str, most: int = 10) -> list[Passage]:
         """Return the passages that hold most of a query, best first; of equals the first in the vault."""
-        wanted = {word: self._weight(word) for word in dict.fromkeys(words(query)) if word in self._holding}
+        count = len(self._passages)
+        known = (word for word in dict.fromkeys(words(query)) if word in self._holding)
+        wanted = {word: math.log(1 + count / len(self._holding[word])) for word in known}
         scores = [
             sum(weight * counts[word] / (counts[word] + _SATURATION) for word, weight in wanted.items())
             for counts in self._counts
@@ -143,9 +145,6 @@ class WordSearch:
         places = [self._holding.get(word, set()) for word in words(query)]
         holding = set.intersection(*places) if places else range(len(self._passages))
         return [self._passages[place] for place in sorted(holding)]
-
-    def _weight(self, word: str) -> float:
-        return math.log(1 + len(self._passages) / len(self._holding[word]))
 
 
 class Stand(NamedTuple):
@@ -219,21 +218,20 @@ def of_chunk(chunk: Chunk, among: Iterable[Passage], vault: Vault) -> Passage | 
     named = _under(chunk, note)
     text = chunk.text.removesuffix(CUT) if chunk.text_hash else chunk.text
     holding = [item for item in named or note if headings.holds(item.text, text)]
-    choice = holding if len(holding) == 1 else named or _under(chunk, _without_text(chunk, vault))
+    choice = holding if len(holding) == 1 else named
+    if not choice:
+        bare = [
+            Passage(*key, path, line + 1, "")
+            for key in vault.notes_at(chunk.rel_path, (chunk.vault,) if chunk.vault else ())
+            for line, path in heading_starts(vault.texts[key]).items()
+        ]
+        choice = _under(chunk, bare)
     return choice[0] if len(choice) == 1 else None
 
 
 def _under(chunk: Chunk, among: Sequence[Passage]) -> Sequence[Passage]:
     wanted = elements(chunk.heading_path)
     return closest(lambda same: [item for item in among if is_path(wanted, item.path, same)])
-
-
-def _without_text(chunk: Chunk, vault: Vault) -> list[Passage]:
-    return [
-        Passage(name, chunk.rel_path, path, line + 1, "")
-        for name, _ in vault.notes_at(chunk.rel_path, (chunk.vault,) if chunk.vault else ())
-        for line, path in heading_starts(vault.texts[name, chunk.rel_path]).items()
-    ]
 
 
 def whole_note(chunk: Chunk, vault: Vault) -> Passage | None:
@@ -260,28 +258,25 @@ def cases_beside(golden: Golden, supports: Iterable[Support], vault: Vault) -> l
 
 
 def _vaults(support: Support, vault: Vault) -> tuple[str, ...]:
-    names = (support.vault,) if support.vault else vault.directories
-    return tuple(name for name in names if (name, support.rel_path) in vault.texts)
+    return tuple(name for name, _ in vault.notes_at(support.rel_path, (support.vault,) if support.vault else ()))
 
 
 def _note(anchor: str, vault: Vault) -> tuple[_Note, str]:
     """Split an anchor into its note and the heading; the note's own name may hold the mark between them."""
-    names = {f"{name}/{path}": (name, path) for name, path in vault.texts}
-    short: dict[str, list[_Note]] = {}
+    known: dict[str, list[_Note]] = {}
     for note in vault.texts:
-        short.setdefault(note[1], []).append(note)
+        known.setdefault(note[1], []).append(note)
+    known |= {f"{name}/{path}": [(name, path)] for name, path in vault.texts}
     cuts = [len(anchor), *(place for place, letter in enumerate(anchor) if letter == "#")]
     for cut in sorted(cuts, reverse=True):
-        written_note, heading = anchor[:cut].strip(), anchor[cut:].strip()
-        if written_note in names:
-            return names[written_note], heading
-        if len(notes := short.get(written_note, [])) == 1:
-            return notes[0], heading
+        notes = known.get(anchor[:cut].strip(), [])
+        if len(notes) == 1:
+            return notes[0], anchor[cut:].strip()
         if notes:
             choices = enumerated([f"{name}/{path}" for name, path in notes])
-            raise UsageError(f"--anchor: {quoted(written_note)} is in several vaults: {choices}")
+            raise UsageError(f"--anchor: {quoted(anchor[:cut].strip())} is in several vaults: {choices}")
     name = anchor.partition("#")[0].strip()
-    close = nearest(name, (*short, *names), cutoff=0.5)
+    close = nearest(name, known, cutoff=0.5)
     raise UsageError(
         f"--anchor: no note {quoted(name)} in the vault{f'. Nearest: {quoted(close)}' if close else ''}",
         hint="Expected NOTE#HEADING, with the note's path in its vault.",
