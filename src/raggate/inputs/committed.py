@@ -143,16 +143,15 @@ class Commit(Struct, frozen=True, dict=True):
 
     def repositories(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Name the folders at or below these paths that are repositories of their own in the working tree."""
-        if self.root is None or self.checkout is None:
-            return ()
-        root, checkout = self.root, self.checkout
-        others = (repositories(root, path, checkout, like=self.commit) for path in paths)
-        return tuple(sorted(set().union(*others)))
+        # one path at a time: asked for a path inside such a folder too, git no longer names the folder
+        names = {name for path in paths for name in self._on_disk([path])}
+        return tuple(sorted(name.rstrip("/") for name in names if name.endswith("/")))
 
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Name the files at or below these paths that the working tree has otherwise, by the ids of contents.
 
-        Without a checkout it is not known what git ignores, so that files are named that git would not name.
+        Those that git ignores are left out if there is a checkout, but for what git tracks, whatever its patterns say:
+        a change can bring a file and a pattern for it.
         """
         if self.root is None:
             return ()
@@ -163,10 +162,32 @@ class Commit(Struct, frozen=True, dict=True):
                 committed |= {_joined(path, name): inner for name, inner in self.objects.walk(entry.id)}
             elif entry is not None:
                 committed[posixpath.normpath(path)] = entry
-        names = present(self.root, paths, self.checkout, like=self.commit) - committed.keys()
+        if self.checkout is None:
+            names = {name for path in paths if _inside(self.root / path, self.root) for name in _files(self.root, path)}
+        else:
+            # a repository in the working tree is listed by its folder
+            names = {name for name in self._on_disk(paths, tracked=True) if not name.endswith("/")}
+        names -= committed.keys()
         files = {name: inner for name, inner in committed.items() if inner.kind != "module"}
-        names |= {name for name, inner in files.items() if not same(self.root, name, inner)}
+        names |= {name for name, inner in files.items() if not _same(self.root, name, inner)}
         return tuple(sorted({name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in names}))
+
+    def _on_disk(self, paths: Sequence[str], *, tracked: bool = False) -> set[str]:
+        """Name what git lists at or below paths of the working tree, and with `tracked` what it tracks there too."""
+        if self.root is None or self.checkout is None:
+            return set()
+        top, prefix = self.checkout.top, self.root.relative_to(self.checkout.top).as_posix()
+        inside = (path for path in paths if _inside(self.root / path, top))
+        inner = [posixpath.normpath(posixpath.join(prefix, path)) for path in inside]
+        if not inner:
+            # without any path git would list all files
+            return set()
+        with git.reading(self.checkout, like=self.commit, purpose="comparing with a commit needs it") as reader:
+            names = set(reader.listed(*inner))
+            if tracked:
+                places = ((name, top / name) for name in set(reader.tracked(*inner)) - names)
+                names |= {name for name, place in places if place.is_symlink() or place.is_file()}
+        return {posixpath.relpath(name, prefix) + ("/" if name.endswith("/") else "") for name in names}
 
     @cached_property
     def _top(self) -> str:
@@ -230,7 +251,7 @@ class Commit(Struct, frozen=True, dict=True):
 
     def _content(self, path: str, entry: Entry, limit: int) -> bytes:
         """Return what the working tree has at a path, if it has exactly what was committed; else what was."""
-        local = None if self.root is None else regular(self.root / path, entry.size)
+        local = None if self.root is None else _regular(self.root / path, entry.size)
         if local is not None and object_id("blob", local, like=entry.id) == entry.id:
             return local
         return self.objects.blob(entry, limit=limit)
@@ -251,41 +272,6 @@ MOST_FILES = 20_000
 """The most that are looked at where git does not list them."""
 
 _UNLOOKED = frozenset((".git", ".raggate"))
-
-
-def present(root: Path, paths: Sequence[str], checkout: git.Checkout | None, *, like: str) -> set[str]:
-    """Name the files and links at or below some paths, from `root`. Where there is a checkout, git ignores some.
-
-    What git tracks it does not ignore, whatever its patterns say: a change can bring a file and a pattern for it.
-    """
-    if checkout is None:
-        return {name for path in paths if _inside(root / path, root) for name in _files(root, path)}
-    # a repository in the working tree is listed by its folder
-    return {name for name in _listed(root, paths, checkout, like, tracked=True) if not name.endswith("/")}
-
-
-def repositories(root: Path, path: str, checkout: git.Checkout, *, like: str) -> set[str]:
-    """Name the folders at or below a path that are repositories of their own; see `present`.
-
-    One path at a time: asked for a path inside such a folder too, git no longer names the folder.
-    """
-    return {name.rstrip("/") for name in _listed(root, [path], checkout, like) if name.endswith("/")}
-
-
-def _listed(root: Path, paths: Sequence[str], checkout: git.Checkout, like: str, *, tracked: bool = False) -> set[str]:
-    prefix = root.relative_to(checkout.top).as_posix()
-    inside = (path for path in paths if _inside(root / path, checkout.top))
-    inner = [posixpath.normpath(posixpath.join(prefix, path)) for path in inside]
-    if not inner:
-        # without any path git would list all files
-        return set()
-    with git.reading(checkout, like=like, purpose="comparing with a commit needs it") as reader:
-        names = set(reader.listed(*inner))
-        if tracked:
-            kept = set(reader.tracked(*inner)) - names
-            places = ((name, checkout.top / name) for name in kept)
-            names |= {name for name, place in places if place.is_symlink() or place.is_file()}
-    return {posixpath.relpath(name, prefix) + ("/" if name.endswith("/") else "") for name in names}
 
 
 def _inside(place: Path, top: Path) -> bool:
@@ -311,7 +297,7 @@ def _files(root: Path, path: str) -> Iterator[str]:
             yield posixpath.normpath(posixpath.join(path, inner, name))
 
 
-def regular(place: Path, size: int | None = None) -> bytes | None:
+def _regular(place: Path, size: int | None = None) -> bytes | None:
     """Read a regular file, of exactly this size if one is given; None for anything else, without opening it."""
     try:
         about = place.lstat()
@@ -323,7 +309,7 @@ def regular(place: Path, size: int | None = None) -> bytes | None:
         return None
 
 
-def same(root: Path, name: str, entry: Entry) -> bool:
+def _same(root: Path, name: str, entry: Entry) -> bool:
     """Return whether the working tree has at a path what a commit has there, line ends of Windows aside."""
     place = root / name
     try:
@@ -331,7 +317,7 @@ def same(root: Path, name: str, entry: Entry) -> bool:
         meant = os.path.normpath(os.path.join(os.path.realpath(root), name))  # noqa: PTH118 - the text, unresolved
         if os.path.realpath(place.parent) != str(Path(meant).parent):
             return False
-        content = os.fsencode(place.readlink()) if entry.kind == "link" else regular(place)
+        content = os.fsencode(place.readlink()) if entry.kind == "link" else _regular(place)
     except (OSError, ValueError):
         return False
     if content is None:

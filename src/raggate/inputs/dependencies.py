@@ -83,7 +83,7 @@ def changes(
             else:
                 old = partial(_committed, objects, objects.tree_of(start))
                 paths = [path for path in sources.changed_files(top, start, remote) if _reader(path)]
-                own = _described(paths, old, lambda path: _on_disk(top / path))
+                own = _described(paths, old, partial(_on_disk, top))
             return own + _of_base(objects, start, before.commit, own)
     except (RaggateError, OSError):
         return ()
@@ -144,11 +144,8 @@ def _committed(objects: Store, tree: str, path: str) -> bytes | None:
     return None if entry is None or entry.kind != "file" else objects.blob(entry, limit=MOST_BYTES)
 
 
-def _on_disk(place: Path) -> bytes | None:
-    if not place.exists():
-        return None
-    with files.opened(place) as stream:
-        return files.content(stream, place.name, most_bytes=MOST_BYTES)
+def _on_disk(top: Path, path: str) -> bytes | None:
+    return files.read_file(top / path, most_bytes=MOST_BYTES) if (top / path).exists() else None
 
 
 def _described(paths: list[str], before: _Read, after: _Read) -> tuple[str, ...]:
