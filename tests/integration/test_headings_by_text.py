@@ -94,15 +94,3 @@ def test_parents_alone_are_gated_by_the_text(root: Path) -> None:
     assert other.code == 3, other.out + other.err
     said = "How headings are found (heading_path) changed: by text in the baseline, as the API tells them now"
     assert said in other.out.replace("\n", " ")
-
-
-def test_headings_that_are_told_are_left_alone(root: Path) -> None:
-    """Where an engine tells all headings, `init` proposes nothing, and the run says nothing."""
-    own = '"/%s/%s/" % (title.strip("# \\n"), part.split("\\n")[0].strip("# "))'
-    (root / "rag.py").write_text(RETRIEVER.replace('"/%s/" % title.strip("# \\n")', own))
-    done = raggate(root, "init", "--python", "rag:build", "--vault", "notes")
-    assert done.code == 0, done.out + done.err
-    assert "heading_path: heading_path" in (root / "raggate.yml").read_text()
-    checked = raggate(root, "check")
-    assert "4 of 4" in checked.out
-    assert "found by text" not in checked.out

@@ -250,17 +250,13 @@ IS = [asked(1, 0.9), asked(2, 0.9, 0.8), asked(3, 0.9, 0.8), asked(4, 0.9), aske
         pytest.param([asked(1, None), asked(2)], [], 0.5, {"floors": (None, None)}, id="no scores before"),
         pytest.param([*FALLING, asked(2, 0.9, 0.5, 0.5, 0.2)], [], None, {"unordered": False}, id="scores fall"),
         pytest.param([*FALLING, asked(2, 0.9, None, 0.5)], [], None, {"unordered": False}, id="one is not told"),
-        pytest.param(
-            [*FALLING, asked(2, 0.5, 0.500005)], [], None, {"unordered": False}, id="alike in 32 bits"
-        ),
+        pytest.param([*FALLING, asked(2, 0.5, 0.500005)], [], None, {"unordered": False}, id="alike in 32 bits"),
         pytest.param([*FALLING, asked(2)], [], None, {"unordered": False}, id="an empty list"),
         pytest.param([*FALLING, asked(2, 0.2, 0.5)], [], None, {"unordered": True}, id="scores rose"),
         pytest.param([], [*FALLING, asked(2, 0.2, 0.5)], None, {"unordered": True}, id="scores rise"),
         pytest.param(each(0.5), each(0.5), None, {"rescored": {"final": False}}, id="scores as before"),
         pytest.param(each(0.5), each(0.6), None, {"rescored": {"final": True}}, id="all moved"),
-        pytest.param(
-            each(0.5), [*each(0.6)[:1], *each(0.5)[1:]], None, {"rescored": {"final": True}}, id="one did"
-        ),
+        pytest.param(each(0.5), [*each(0.6)[:1], *each(0.5)[1:]], None, {"rescored": {"final": True}}, id="one did"),
         pytest.param(each(0.5, times=19), each(0.6, times=19), None, {"rescored": {}}, id="too few chunks"),
         pytest.param(NAMELESS, NAMELESS, None, {"rescored": {}}, id="chunks without ids"),
         pytest.param(each(0.5, hash="old"), each(0.6, hash="new"), None, {"rescored": {}}, id="other questions"),
@@ -321,16 +317,6 @@ def weighed(vector: float, lexical: float, pairs: Any = PAIRS) -> list[ListEntry
 def test_weights_are_those_of_the_sum(vector: float, lexical: float) -> None:
     """Where the final score is a sum of weighed parts, the weights are found, also one of 0."""
     assert fitted_weights(weighed(vector, lexical)) == pytest.approx({"vector": vector, "lexical": lexical})
-
-
-def test_weights_of_very_many_lists(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of more chunks than are looked at, the lists are taken evenly: what the last tenth disagrees in is found."""
-    monkeypatch.setattr("raggate.gate.causes.cause_evidence.MOST", 100)
-    agreeing = [tuple(weighed(0.7, 0.3, PAIRS[first : first + 10])) for first in range(10)]
-    lists = [make_case_score(f"q{number}", entries=agreeing[number % 10]) for number in range(90)]
-    more = [make_case_score(f"q{number}", entries=(entry(0.9, 0.1, 0.1),) * 10) for number in range(90, 100)]
-    assert list_evidence(lists, lists, None).weights[0] == pytest.approx({"vector": 0.7, "lexical": 0.3})
-    assert list_evidence([*lists, *more], lists, None).weights[0] is None
 
 
 @each_row("dropped", [None, 0.0])

@@ -157,17 +157,6 @@ def test_unanswerable(metric: str, *, failed: bool) -> None:
     assert METRICS[metric].function(make_labelled(case, result), k=5) is None
 
 
-def test_nested_anchors_reach_the_ideal() -> None:
-    """Where a section and one inside it are both labelled, a chunk of each reaches the ideal and does not exceed it."""
-    outer, inner = make_support(heading_path="# A"), make_support(heading_path="# A > ## B")
-    case = make_case(gold_supports=(outer, inner))
-    both = make_result("q1", make_chunk("1", heading_path="# A > ## B"), make_chunk("2", heading_path="# A"))
-    inner_only = make_result("q1", make_chunk("1", heading_path="# A > ## B"))
-    assert retrieval.ndcg(make_labelled(case, both), k=5) == 1
-    # one of two supports: 1 / (1 + D2)
-    assert retrieval.ndcg(make_labelled(case, inner_only), k=5) == pytest.approx(1 / (1 + D2))
-
-
 def test_rank_is_the_position() -> None:
     """What the API says of its ranks does not count, only where a chunk stands."""
     item = make_labelled(result=make_result("q1", make_chunk("1", rel_path="b.md", rank=2), make_chunk("2", rank=1)))
@@ -232,22 +221,6 @@ def test_every_metric_is_between_0_and_1(item: LabelledResult, k: int) -> None:
         assert not METRICS[name].binary or value in {0, 1}
 
 
-@given(_items(), st.integers(1, 20), st.integers(1, 5))
-def test_appending_noise_never_helps(item: LabelledResult, k: int, count: int) -> None:
-    """Irrelevant chunks at the end of a list improve no metric."""
-    labels = replace(
-        item.labels,
-        matches=item.labels.matches + ((),) * count,
-        heading_only=item.labels.heading_only + (False,) * count,
-    )
-    longer = replace(item, labels=labels)
-    for name in RETRIEVAL:
-        before, after = (METRICS[name].function(labelled, k=k) for labelled in (item, longer))
-        assert before is not None
-        assert after is not None
-        assert after <= before
-
-
 def in_folders(*rel_paths: str, vault: str | None = None) -> tuple[Support, ...]:
     """Build one support per note."""
     return tuple(make_support(path, vault=vault) for path in rel_paths)
@@ -299,11 +272,6 @@ def test_heading_dominance(heading_only: tuple[bool, ...], expected: float, *, a
     result = make_result("q1", *(make_chunk(str(position)) for position in range(len(heading_only))))
     item = make_labelled(make_case(answerable=answerable), result, heading_only=heading_only)
     assert retrieval.heading_dominance(item) == expected
-
-
-def test_heading_dominance_of_a_failed_call() -> None:
-    """A failed call counts as dominated, so that it does not leave the mean."""
-    assert retrieval.heading_dominance(make_labelled(result=make_result(failure=make_failure()))) == 1
 
 
 def test_unjudged_is_what_neither_gold_nor_a_judgement_names() -> None:
