@@ -49,6 +49,8 @@ EXACT = 1e-3
 """Share of the largest final score by which the sum of the parts may miss one: APIs round, and some add in 32 bits."""
 LARGEST = 1e6
 """Scores beyond it, either way, are none that weights can be told of exactly."""
+MOST_LISTS = 2_000
+"""Lists that weights are fitted to at most."""
 APART = 1e-3
 """Share of a part's own length that must be left once the other is taken out of it; below, they go together."""
 Weights = Mapping[str, float]
@@ -102,7 +104,7 @@ def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: 
     pairs = [pair for question in questions for pair in question]
     return replace(
         size,
-        weights=(fitted_weights(_entries(before)), fitted_weights(_entries(now))),
+        weights=(fitted_weights(_spread(before)), fitted_weights(_spread(now))),
         thresholds=(threshold(before), threshold(now)),
         floors=_floors(nsmallest(FEWEST_BELOW, (score for case in before for score in _finals(case))), least),
         rescored=_rescored(pairs, by_note=anew),
@@ -114,6 +116,11 @@ def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: 
 
 def _entries(cases: Iterable[CaseScore]) -> Iterator[ListEntry]:
     return (entry for case in cases for entry in case.entries)
+
+
+def _spread(cases: Sequence[CaseScore]) -> Iterator[ListEntry]:
+    """Yield the chunks of `MOST_LISTS` lists at most, evenly spread: more would not change what the weights are."""
+    return _entries(cases[:: len(cases) // MOST_LISTS + 1])
 
 
 def _finals(case: CaseScore) -> list[float]:

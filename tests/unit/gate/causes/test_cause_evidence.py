@@ -319,6 +319,16 @@ def test_weights_are_those_of_the_sum(vector: float, lexical: float) -> None:
     assert fitted_weights(weighed(vector, lexical)) == pytest.approx({"vector": vector, "lexical": lexical})
 
 
+def test_weights_of_very_many_lists(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more lists than are looked at, some are taken evenly: what the last tenth disagrees in is found."""
+    monkeypatch.setattr("raggate.gate.causes.cause_evidence.MOST_LISTS", 10)
+    agreeing = [tuple(weighed(0.7, 0.3, PAIRS[first : first + 10])) for first in range(10)]
+    lists = [make_case_score(f"q{number}", entries=agreeing[number % 10]) for number in range(90)]
+    more = [make_case_score(f"q{number}", entries=(entry(0.9, 0.1, 0.1),) * 10) for number in range(90, 100)]
+    assert list_evidence(lists, lists, None).weights[0] == pytest.approx({"vector": 0.7, "lexical": 0.3})
+    assert list_evidence([*lists, *more], lists, None).weights[0] is None
+
+
 @each_row("dropped", [None, 0.0])
 def test_a_part_that_no_chunk_has_has_no_weight(dropped: float | None) -> None:
     """A part that is never told, or always 0, is left out: nothing says what it would weigh."""
