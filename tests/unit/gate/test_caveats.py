@@ -53,11 +53,9 @@ def told(found: Comparison) -> dict[str, str]:
     [
         (100.0, 299.9, False),
         (100.0, 300.0, True),
-        (10.0, 59.0, False),
         (10.0, 60.0, True),
         (0.0, 50.0, True),
         (None, 900.0, False),
-        ("text", 900.0, False),
         (100.0, None, False),
     ],
 )
@@ -133,7 +131,6 @@ UNASKED = {"unasked_answer_rate": make_metric(49 / 59, 59, direction="lower")}
         ({"failed": 2}, "2 of 59 calls timed out: lower ask.concurrency"),
         ({"retries": 12}, "12 retries for 59 calls: the API answered 502, 503 or not at all"),
         ({"retries": 1}, ""),
-        ({"calls": 24, "retries": 1}, ""),
         ({"calls": 24, "retries": 2}, "2 retries for 24 calls"),
     ],
 )
@@ -152,7 +149,6 @@ NEW_YEAR = "2026-01-01T00:00:00Z"
     [
         (NEW_YEAR, "2026-04-01T00:00:00Z", ""),
         (NEW_YEAR, "2026-04-01T00:00:01Z", "90 days before this run, and is stale after 90: promote a"),
-        ("long ago", DAY, ""),
         (None, DAY, ""),
         (NEW_YEAR, "", ""),
         ("2026-06-11T12:00:00Z", DAY, ""),

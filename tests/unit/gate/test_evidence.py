@@ -24,7 +24,6 @@ from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate
 from raggate.gate.compare import compare
 from raggate.gate.evidence import (
-    ScoredPair,
     check_names,
     composite_tests,
     harmless_red,
@@ -271,45 +270,46 @@ def both_sides(old: CaseScore, new: CaseScore, **fields: object) -> Comparison:
     return make_comparison(baseline=baseline, scorecard=make_scorecard(new))
 
 
-def pair_of(before: dict[str, float | None], after: dict[str, float | None]) -> ScoredPair | None:
-    pairs = paired_scores(both_sides(make_case_score(values=before), make_case_score(values=after)), "hybrid", PARTS)
-    return pairs[0] if pairs else None
-
-
-def test_score_is_the_mean_of_the_metrics() -> None:
-    """A score is the mean of the metrics that apply; of a metric of which less is better, 1 - value counts."""
-    pair = pair_of(
-        {"hit_at_5": 1.0, "mrr_at_10": 0.5, "scope_miss_rate": 0.0},
-        {"hit_at_5": 1.0, "mrr_at_10": 0.2, "scope_miss_rate": 1.0},
-    )
-    assert pair is not None
-    assert (pair.before, pair.after, pair.fell) == (
-        pytest.approx(2.5 / 3),
-        pytest.approx(0.4),
-        ("mrr_at_10", "scope_miss_rate"),
-    )
-
-
-def test_points_count_as_shares_of_the_highest() -> None:
-    """A judge's 4 and 1 of 5 points weigh as 0.8 and 0.2, and not more than everything else together."""
-    old = make_case_score(values={"hit_at_5": 1.0, "groundedness": 4.0})
-    new = make_case_score(values={"hit_at_5": 1.0, "groundedness": 1.0})
-    (pair,) = paired_scores(both_sides(old, new), "hybrid", ("hit_at_5", "groundedness"))
-    assert (pair.before, pair.after) == (pytest.approx(0.9), pytest.approx(0.6))
-
-
-def test_a_value_that_is_gone_is_the_worst() -> None:
-    """An API that tells less than before does not get better by it."""
-    pair = pair_of({"hit_at_5": 1.0, "scope_miss_rate": 0.0}, {"hit_at_5": 1.0, "scope_miss_rate": None})
-    assert pair is not None
-    assert (pair.before, pair.after) == (1.0, 0.5)
-
-
-def test_question_without_an_answer() -> None:
-    """To a question that nothing answers none of the metrics applies: whether the API abstains is its score."""
-    pair = pair_of({"hit_at_5": None, "abstention_accuracy": 1.0}, {"hit_at_5": None, "abstention_accuracy": 0.0})
-    assert pair is not None
-    assert (pair.before, pair.after, pair.fell) == (1.0, 0.0, ("abstention_accuracy",))
+@each_row(
+    ("before", "after", "scores", "fell"),
+    [
+        pytest.param(
+            {"hit_at_5": 1.0, "mrr_at_10": 0.5, "scope_miss_rate": 0.0},
+            {"hit_at_5": 1.0, "mrr_at_10": 0.2, "scope_miss_rate": 1.0},
+            (2.5 / 3, 0.4),
+            ("mrr_at_10", "scope_miss_rate"),
+            id="the-mean-of-the-metrics-and-1-minus-a-rate",
+        ),
+        pytest.param(
+            {"hit_at_5": 1.0, "groundedness": 4.0},
+            {"hit_at_5": 1.0, "groundedness": 1.0},
+            (0.9, 0.6),
+            ("groundedness",),
+            id="points-as-shares-of-the-highest",
+        ),
+        pytest.param(
+            {"hit_at_5": 1.0, "scope_miss_rate": 0.0},
+            {"hit_at_5": 1.0, "scope_miss_rate": None},
+            (1.0, 0.5),
+            ("scope_miss_rate",),
+            id="a-value-that-is-gone-is-the-worst",
+        ),
+        pytest.param(
+            {"hit_at_5": None, "abstention_accuracy": 1.0},
+            {"hit_at_5": None, "abstention_accuracy": 0.0},
+            (1.0, 0.0),
+            ("abstention_accuracy",),
+            id="whether-it-abstains-where-nothing-else-applies",
+        ),
+    ],
+)
+def test_score_of_a_question(
+    before: dict[str, float | None], after: dict[str, float | None], scores: tuple[float, float], fell: tuple[str, ...]
+) -> None:
+    """A score is the mean of the metrics that apply, from 0 to 1, higher for better, whatever the API stops telling."""
+    sides = both_sides(make_case_score(values=before), make_case_score(values=after))
+    (pair,) = paired_scores(sides, "hybrid", (*PARTS, "groundedness"))
+    assert (pair.before, pair.after, pair.fell) == (*map(pytest.approx, scores), fell)
 
 
 def test_questions_that_are_left_out() -> None:

@@ -144,7 +144,7 @@ def test_only_a_run_in_a_thousand_loses_as_much_by_noise(share: float, cases: in
 
 def test_points_are_taken_as_shares_of_the_highest() -> None:
     """Of a judge's 5 points noise explains five times as much as of a hit, where five times as much moved."""
-    cases = [make_case_score(f"q{number}", {"hit_at_5": 1.0, "groundedness": 5.0}) for number in range(100)]
+    cases = [make_case_score(f"q{number}", dict(BEST)) for number in range(100)]
     bands = {"hybrid": {"hit_at_5": band(3, 100), "groundedness": band(15, 100)}}
     noise = Noise(runs=5, measured="", bands=bands).stored()
     baseline = make_baseline(make_scorecard(*cases, fingerprint={KEY: noise}))

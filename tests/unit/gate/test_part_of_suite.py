@@ -8,12 +8,13 @@ import pytest
 from msgspec.structs import replace
 
 from builders import make_golden
-from raggate.base.errors import CannotTell, ExitCode
+from raggate.base.errors import CannotTell
 from raggate.config.gate_settings import Gate, Waiver
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
 from raggate.models.golden import Selection
 from raggate.models.run import LabelledResult, Run
+from raggate.models.scorecard import Key
 from raggate.models.verdict import Review
 from raggate.scoring.score import score
 from reviews import CHECKED, CUTOFFS, QUESTIONS, answer, baseline_of, case_of, gold_of, good, others, run_of
@@ -44,32 +45,23 @@ def badly(number: int) -> LabelledResult:
     return answer(QUESTIONS[number], *others())
 
 
-def test_nothing_worse_is_partial_and_never_a_pass() -> None:
-    """A question that is answered as before ends with exit 5, and the first sentence says how much was asked."""
-    verdict = reviewed(part(well(3))).verdict
-    assert (verdict.outcome, verdict.exit_code) == ("partial", ExitCode.PARTIAL)
-    assert verdict.sentences == (
-        "Partial: 1 of 26 questions chosen (-k x).",
-        "None of these questions got worse. This is no verdict on the whole suite.",
-    )
-    assert verdict.exit_code != ExitCode.PASS
-
-
-def test_a_question_that_broke_is_named() -> None:
-    """One question that breaks is a failure by itself, though a tolerance would let it pass in the whole suite."""
-    review = reviewed(part(well(3), badly(4)))
-    assert (review.verdict.outcome, review.verdict.exit_code) == ("failed in part", ExitCode.REGRESSION)
-    assert review.verdict.sentences[1:] == ("1 question broke: q04.",)
-    assert [(flip.case_id, flip.kind) for flip in review.comparison.flips] == [("q04", "broke")]
-    assert [reason.case_id for reason in review.verdict.reasons] == ["q04"]
-
-
-def test_a_must_pass_question_that_fails() -> None:
-    """What must pass fails a partial run as it fails a whole one."""
-    verdict = reviewed(part(badly(7))).verdict
-    assert verdict.outcome == "failed in part"
-    assert verdict.sentences[1:] == ("1 must-pass question not passed: q07.",)
-    assert verdict.missed == {("hybrid", "q07"): "hit_at_5"}
+@each_row(
+    ("items", "outcome", "code", "said", "missed"),
+    [
+        ([well(3)], "partial", 5, ("None of these questions got worse. This is no verdict on the whole suite.",), {}),
+        ([well(3), badly(4)], "failed in part", 1, ("1 question broke: q04.",), {}),
+        ([badly(7)], "failed in part", 1, ("1 must-pass question not passed: q07.",), {("hybrid", "q07"): "hit_at_5"}),
+    ],
+    ids=["nothing worse", "one broke, though a tolerance would let it pass", "a must-pass question"],
+)
+def test_each_question_is_judged_by_itself(
+    items: list[LabelledResult], outcome: str, code: int, said: tuple[str, ...], missed: dict[Key, str]
+) -> None:
+    """A part never passes, one question that breaks fails it, and the first sentence says how much was asked."""
+    verdict = reviewed(part(*items)).verdict
+    assert (verdict.outcome, verdict.exit_code, verdict.sentences[1:]) == (outcome, code, said)
+    assert verdict.sentences[0] == f"Partial: {len(items)} of 26 questions chosen (-k x)."
+    assert verdict.missed == missed
 
 
 def test_no_statistics_of_a_few() -> None:

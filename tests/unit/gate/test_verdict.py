@@ -308,13 +308,8 @@ def test_interrupted_run_stays_interrupted() -> None:
 
 
 def _of_indexes(before: dict[str, Any], now: dict[str, Any], *deltas: Delta) -> Comparison:
-    comparison = with_gated(*deltas)
-    assert comparison.baseline is not None
-    earlier = replace(
-        comparison.baseline.scorecard, fingerprint={**comparison.baseline.scorecard.fingerprint, **before}
-    )
-    later = replace(comparison.scorecard, fingerprint={**comparison.scorecard.fingerprint, **now})
-    return replace(comparison, baseline=replace(comparison.baseline, scorecard=earlier), scorecard=later)
+    earlier, later = (make_scorecard(make_case_score(), fingerprint=side) for side in (before, now))
+    return with_gated(*deltas, baseline=make_baseline(earlier), scorecard=later)
 
 
 INDEX = {"vault": "v", "chunks": 718, "chunker_version": "2"}
