@@ -182,21 +182,6 @@ def test_partial_clone_fetches_nothing(git: Git, root: Path, tmp_path: Path) -> 
     assert not touched.exists()
 
 
-def test_settings_of_the_repository_run_nothing(git: Git, root: Path, tmp_path: Path) -> None:
-    """Programs that the repository's own settings name are not run."""
-    commit(git, root, stored("a"))
-    program = tmp_path / "program"
-    program.write_text(f"#!/bin/sh\ntouch {tmp_path}/touched\n")
-    program.chmod(0o755)
-    for setting in ("core.fsmonitor", "diff.external", "gpg.program", "core.pager", "diff.x.textconv"):
-        git("config", setting, str(program))
-    git("config", "log.showSignature", "true")
-    (root / ".git/info").mkdir(exist_ok=True)
-    (root / ".git/info/attributes").write_text("*.json diff=x\n")
-    assert runs(told(root)) == ["a"]
-    assert not (tmp_path / "touched").exists()
-
-
 def test_no_history(git: Git, root: Path) -> None:
     """A file that was never committed has no history, and neither has a repository without commits."""
     with pytest.raises(UsageError, match="no commit yet"):
