@@ -121,7 +121,6 @@ SPECIFIED_ELSEWHERE = {
     "gate/overview.py",
     # commands on a stored run: the integration tests of check, and run_directory
     "pipeline/rerun.py",
-    "pipeline/trusted_inputs.py",
     # the judging step: the integration tests of judging
     "pipeline/jury.py",
     "pipeline/rejudge.py",

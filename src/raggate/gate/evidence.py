@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set as AbstractSet
-from math import fsum, isinf
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from math import fsum
 from typing import NamedTuple, Self
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.base.errors import UsageError
-from raggate.base.quote import quoted
 from raggate.config.gate_settings import DEFAULT_TOLERANCE, Gate
 from raggate.gate.statistics.mcnemar import fewest_losses
 from raggate.gate.statistics.paired import count_units, paired_test, unit_changes, unit_sizes
@@ -21,7 +19,6 @@ from raggate.models.judging import highest
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, improvement, same_questions
 from raggate.models.verdict import CompositeTest
-from raggate.scoring.metrics import METRICS
 
 Moves = tuple[Sequence[float], Sequence[str | None] | None]
 """Of some questions by how much each changed, and its group; no groups where each stands alone."""
@@ -115,24 +112,6 @@ def _value(case: CaseScore, metric: str, directions: Mapping[str, Direction]) ->
         return 0.0
     share = value / highest(metric)
     return 1.0 - share if directions.get(metric) == "lower" else share
-
-
-def check_names(gate: Gate, metrics: Collection[str], cutoffs: Sequence[int], name: str) -> None:
-    """Check the metrics that a configuration makes a composite of. Those of the default need not all be there."""
-    for number, metric in enumerate(gate.composite if "composite" in gate.model_fields_set else ()):
-        if metric not in metrics:
-            raise UsageError(
-                f"{name}: gate.composite[{number}]: no metric {quoted(metric)} at the cut-offs {[*cutoffs]}",
-                hint=f"Known: {', '.join(metrics)}.",
-            )
-        amount = isinf(highest(metric))
-        if amount or (metric in METRICS and METRICS[metric].judged):
-            what = "is an amount" if amount else "is given by judges"
-            takes = "a composite takes only values from 0 to 1 that raggate computes"
-            raise UsageError(
-                f"{name}: gate.composite[{number}]: {metric} {what}, but {takes}",
-                hint="Remove it here, and gate it by its own tolerance in gate.metrics.",
-            )
 
 
 class Sight(NamedTuple):

@@ -214,10 +214,8 @@ def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]
         direction = row.after.direction
         limit = None if rule is None else rule.limit(direction)
         if limit is not None and value is not None and not improvement(direction, limit, value) >= -EPSILON:
-            metric = row.change.metric
-            bound = f"its {wording.limit_name(direction)} {figures.limit_of(metric, limit, unit='%')}"
-            sentence = f"{wording.name(row.change)} is {figures.amount(metric, value, beside=limit)}, beyond {bound}"
-            yield Reason("below-floor", f"{sentence}, so the next check will fail")
+            beyond = wording.beyond_limit(row.change, value, limit)
+            yield Reason("below-floor", f"{beyond}, so the next check will fail")
 
 
 def _noted(comparison: Comparison, gate: Gate) -> Iterator[Reason]:

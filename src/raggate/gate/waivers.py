@@ -72,23 +72,6 @@ def _how(old: CaseScore | None, new: CaseScore, comparison: Comparison, gate: Ga
     return "got worse" if worse else "is beyond its floor or ceiling" if beyond else ""
 
 
-def check_names(settings: Config, metrics: Iterable[str], name: str) -> None:
-    """Check the metrics and modes that waivers name."""
-    known = list(metrics)
-    for number, waiver in enumerate(settings.waivers):
-        if waiver.metric is not None and waiver.metric not in known:
-            raise UsageError(
-                f"{name}: waivers[{number}].metric: no metric {quoted(waiver.metric)} at the cut-offs "
-                f"{settings.score.k}",
-                hint=f"Known: {', '.join(known)}.",
-            )
-        if waiver.mode is not None and waiver.mode not in settings.ask.modes:
-            raise UsageError(
-                f"{name}: waivers[{number}].mode: expected one of {', '.join(settings.ask.modes)}, "
-                f"found {quoted(waiver.mode)}"
-            )
-
-
 def check_cases(settings: Config, golden: Golden, name: str) -> None:
     """Check the cases that waivers name."""
     known = {case.id for case in golden.cases}

@@ -10,7 +10,7 @@ from raggate.models.answer import VerdictKind
 from raggate.models.comparison import Comparison, Delta, Uncompared
 from raggate.models.golden import Selection
 from raggate.models.metric_names import counted_metrics
-from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
+from raggate.models.scorecard import OVERALL, Operations, oriented
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
 from raggate.scoring import figures
@@ -58,12 +58,16 @@ def beside(metric: str, others: Uncompared) -> str:
 
 def beyond(row: GatedMetric) -> str:
     """Return that a metric is beyond its floor or ceiling."""
-    limit = limit_name(row.delta.current.direction)
     whole = row.delta.full_run
     over = "" if whole is None else f" over all {counted(whole.n, 'question')}, compared or not"
-    value = figures.amount(row.delta.metric, row.delta.run_value.value, beside=row.floor)
-    bound = figures.limit_of(row.delta.metric, row.floor or 0.0, unit="%")
-    return f"{name(row.delta)} is {value}{over}, beyond its {limit} {bound}"
+    return beyond_limit(row.delta, row.delta.run_value.value, row.floor or 0.0, over)
+
+
+def beyond_limit(delta: Delta, value: float | None, limit: float, over: str = "") -> str:
+    """Return that a value of a metric is beyond a limit, and over what it is."""
+    kind = "floor" if delta.current.direction == "higher" else "ceiling"
+    bound = f"{kind} {figures.limit_of(delta.metric, limit, unit='%')}"
+    return f"{name(delta)} is {figures.amount(delta.metric, value, beside=limit)}{over}, beyond its {bound}"
 
 
 def few_cases(row: GatedMetric, least: int) -> str:
@@ -99,11 +103,6 @@ def large_loss(test: CompositeTest) -> str:
         return f"{fell}: {chance(test.adjusted)}"
     units = "1 group, and a group counts" if test.lost_units == 1 else f"{test.lost_units} groups, and each counts"
     return f"{fell}: the {test.lost} that got worse are in {units} as one question ({chance(test.adjusted)})"
-
-
-def limit_name(direction: Direction) -> str:
-    """Return what a value must not be beyond."""
-    return "floor" if direction == "higher" else "ceiling"
 
 
 def failures(operations: Operations, allowed: float) -> str:

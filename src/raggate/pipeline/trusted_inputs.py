@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from math import isinf
 
 from msgspec.structs import replace
 
 from raggate.base.errors import RaggateError, UsageError
-from raggate.base.quote import suggestion
+from raggate.base.quote import quoted, suggestion
 from raggate.config.schema import Config
-from raggate.gate import baseline as baseline_file, evidence, waivers
+from raggate.gate import baseline as baseline_file
+from raggate.gate.judge_advice import JUDGED
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.models.baseline import Baseline
+from raggate.models.judging import highest
 from raggate.pipeline.request import Request, RunFailed
 from raggate.scoring import figures, score
 
@@ -51,17 +54,32 @@ def source_of(request: Request) -> InputSource:
 
 
 def check_names(settings: Config, name: str) -> Config:
-    """Check what the configuration names of the shelves, which `config` does not know, and give it back."""
-    metrics = score.directions(settings.score.k)
-    for metric, rule in settings.gate.metrics.items():
-        if metric not in metrics and rule not in (False, "off"):
+    """Check the metrics and modes that the configuration names, which `config` does not know, and return it."""
+    metrics, gate, waivers = score.directions(settings.score.k), settings.gate, [*enumerate(settings.waivers)]
+    # those of the default need not all be there
+    composite = [*enumerate(gate.composite if "composite" in gate.model_fields_set else ())]
+    named = [("gate.metrics", metric) for metric, rule in gate.metrics.items() if rule not in (False, "off")]
+    named += [(f"gate.composite[{number}]", metric) for number, metric in composite]
+    named += [(f"waivers[{number}].metric", waiver.metric) for number, waiver in waivers if waiver.metric is not None]
+    for place, metric in named:
+        if metric not in metrics:
             raise UsageError(
-                f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}"
+                f"{name}: {place}: no metric {quoted(metric)} at the cut-offs {settings.score.k}"
                 f"{suggestion(figures.key(metric, metrics), metrics)}",
                 hint=f"Known: {', '.join(metrics)}.",
             )
-    evidence.check_names(settings.gate, metrics, settings.score.k, name)
-    waivers.check_names(settings, metrics, name)
+    for number, metric in composite:
+        if metric in JUDGED or isinf(highest(metric)):
+            what = "is given by judges" if metric in JUDGED else "is an amount"
+            takes = "a composite takes only values from 0 to 1 that raggate computes"
+            raise UsageError(
+                f"{name}: gate.composite[{number}]: {metric} {what}, but {takes}",
+                hint="Remove it here, and gate it by its own tolerance in gate.metrics.",
+            )
+    for number, waiver in waivers:
+        if waiver.mode is not None and waiver.mode not in settings.ask.modes:
+            modes = ", ".join(settings.ask.modes)
+            raise UsageError(f"{name}: waivers[{number}].mode: expected one of {modes}, found {quoted(waiver.mode)}")
     return settings
 
 

@@ -20,11 +20,9 @@ from builders import (
     make_run,
     make_scorecard,
 )
-from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate
 from raggate.gate.compare import compare
 from raggate.gate.evidence import (
-    check_names,
     composite_tests,
     harmless_red,
     holm,
@@ -324,23 +322,3 @@ def test_questions_that_are_left_out() -> None:
     assert not paired_scores(same, "hybrid", ("ndcg_at_10",))
     assert not paired_scores(make_comparison(scorecard=make_scorecard(case)), "hybrid", PARTS[2:])
     assert not paired_scores(replace(same, incomparable=("another adapter",)), "hybrid", PARTS)
-
-
-def test_names_are_checked() -> None:
-    """A metric that is not computed is named with its place; the default may name more than a configuration scores."""
-    known = ["hit_at_1", "mrr_at_1"]
-    check_names(Gate(), known, [1], "raggate.yml")
-    check_names(Gate(composite=["hit_at_1"]), known, [1], "raggate.yml")
-    with pytest.raises(UsageError) as caught:
-        check_names(Gate(composite=["hit_at_1", "hit_at_5"]), known, [1], "raggate.yml")
-    assert caught.value.message == "raggate.yml: gate.composite[1]: no metric 'hit_at_5' at the cut-offs [1]"
-    assert caught.value.hint == "Known: hit_at_1, mrr_at_1."
-
-
-@each_row(("metric", "why"), [("groundedness", "is given by judges"), ("context_chars_at_1", "is an amount")])
-def test_values_of_other_scales_are_no_part_of_it(metric: str, why: str) -> None:
-    """Grades and amounts have other scales, and are refused with a word on what to do instead."""
-    with pytest.raises(UsageError) as caught:
-        check_names(Gate(composite=["hit_at_1", metric]), ["hit_at_1", metric], [1], "raggate.yml")
-    assert caught.value.message.startswith(f"raggate.yml: gate.composite[1]: {metric} {why}")
-    assert caught.value.hint == "Remove it here, and gate it by its own tolerance in gate.metrics."

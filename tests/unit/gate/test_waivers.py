@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from builders import (
     make_baseline,
     make_case,
@@ -17,7 +15,6 @@ from builders import (
     make_result,
     make_run,
 )
-from raggate.base.errors import UsageError
 from raggate.config.gate_settings import Gate, Rule, Waiver
 from raggate.config.schema import Config
 from raggate.gate import waivers
@@ -28,7 +25,6 @@ from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Verdict
 from raggate.models.waiver import WaiverStatus
-from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring import score
 from tables import each_row
 
@@ -198,24 +194,3 @@ def test_waived_must_pass_case() -> None:
     verdict = judged({"q0"}, waiver(case="q0"), must_pass=True).verdict
     assert codes(verdict) == ("pass", [], ["waived"])
     assert verdict.warnings[0].message.startswith("must-pass question q0 (hybrid): nothing expected is within")
-
-
-def config_of(*given: Waiver) -> Config:
-    return Config(**BASE, waivers=list(given))
-
-
-@each_row(
-    ("given", "message"),
-    [
-        (
-            waiver(metric="hit_at_4"),
-            "raggate.yml: waivers[0].metric: no metric 'hit_at_4' at the cut-offs [1, 3, 5, 10]",
-        ),
-        (waiver(mode="bm25"), "raggate.yml: waivers[0].mode: expected one of hybrid, found 'bm25'"),
-    ],
-)
-def test_names(given: Waiver, message: str) -> None:
-    """A waiver of a metric or mode that does not exist is refused, as it would excuse nothing for ever."""
-    with pytest.raises(UsageError) as caught:
-        check_names(config_of(given), "raggate.yml")
-    assert caught.value.message == message
