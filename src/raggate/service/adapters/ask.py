@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import time
 from collections.abc import Mapping, Sequence
@@ -259,16 +260,11 @@ def _is_unhealthy(status: object) -> bool:
 
 
 def _mapping(body: bytes) -> dict[str, Any]:
+    # not strictly: whoever writes NaN beside it still says that it is indexing, or not healthy
     try:
-        value = jsonio.loads(body)
-    except ValueError:
-        import json  # seldom needed
-
-        # whoever writes NaN beside it still says that it is indexing, or not healthy
-        try:
-            value = json.loads(body)
-        except (ValueError, RecursionError):
-            return {}
+        value = json.loads(body)
+    except (ValueError, RecursionError):
+        return {}
     return value if type(value) is dict else {}
 
 

@@ -20,7 +20,6 @@ from raggate.models.run import Response
 from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask import fetch_state, parsed, problem_of, status_text
 from raggate.service.adapters.mapped_response import Prefixes, body_of, read, refuse_errors, state_of
-from raggate.service.engines import indexes_beside
 
 MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
@@ -178,32 +177,12 @@ class MappedAdapter:
     def _index(self, client: httpx.Client, index: Index) -> IndexState:
         method, path = "GET" if index.body is None else "POST", index.path or ""
         status, body = self._fetch(client, method, path, index.body)
-        if status == 200:
-            root = parsed(body, "the body: ")
-            try:
-                refuse_errors(root, None)
-                return state_of(index, root)
-            except ValueError as error:
-                beside = self._indexes(client, path)
-                if not beside:
-                    raise
-                detail = str(error)
-        else:
-            beside, detail = self._indexes(client, path), status_text(status, body)
-        words = "; ".join(filter(None, (f"{method} {path}: {detail}", beside)))
-        return IndexState(healthy=True, indexing=True, unseen=True, detail=words)
-
-    def _indexes(self, client: httpx.Client, path: str) -> str:
-        """Return a sentence on the indexes of a known engine; empty for any other."""
-
-        def get(listing: str) -> object:
-            status, body = self._fetch(client, "GET", listing)
-            return parsed(body) if status == 200 else None
-
-        try:
-            return indexes_beside(path, get)
-        except (httpx.HTTPError, ValueError):
-            return ""
+        if status != 200:
+            detail = f"{method} {path}: {status_text(status, body)}"
+            return IndexState(healthy=True, indexing=True, unseen=True, detail=detail)
+        root = parsed(body, "the body: ")
+        refuse_errors(root, None)
+        return state_of(index, root)
 
     def _accepted(self) -> dict[str, str]:
         named = {name.lower() for name in self._settings.headers}
