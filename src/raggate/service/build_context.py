@@ -31,18 +31,12 @@ def in_vaults(
     api: Api, places: Mapping[str, str], directories: Mapping[str, Path], judging: Sequence[str]
 ) -> tuple[str, ...]:
     """Name judging files in a vault that the API's container gets a copy of; `places` are relative, as `judging` is."""
-    if api.container is None:
-        return ()
-    return tuple(
-        path
-        for path in dict.fromkeys((*judging, HISTORY))
-        if any(_lies_in(path, place, directories[name]) for name, place in places.items())
-    )
 
+    def copied(path: str) -> bool:
+        inner = {name: posixpath.relpath(path, place) for name, place in places.items()}
+        return any(not at.startswith("../") and (directories[name] / at).exists() for name, at in inner.items())
 
-def _lies_in(path: str, place: str, directory: Path) -> bool:
-    inner = posixpath.relpath(path, place)
-    return not inner.startswith("../") and (directory / inner).exists()
+    return () if api.container is None else tuple(filter(copied, dict.fromkeys((*judging, HISTORY))))
 
 
 def _sent(root: Path, context: str, path: str) -> bool:

@@ -236,7 +236,9 @@ def problem_of(path: str, status: int, body: bytes) -> str:
     if status != 200:
         return f"GET {path}: {status_text(status, body)}"
     health = _mapping(body).get("status")
-    return f"GET {path}: its status is {cut(jsonio.dumps(health).decode(), limit=60)}" if _is_unhealthy(health) else ""
+    # everything else is the API's own way to say yes: `ok`, `UP`, `pass`, a number, nothing at all
+    no = isinstance(health, str) and health.strip().lower().replace(" ", "_").replace("-", "_") in UNHEALTHY
+    return f"GET {path}: its status is {cut(jsonio.dumps(health).decode(), limit=60)}" if no or health is False else ""
 
 
 def indexing(client: httpx.Client) -> tuple[bool, str]:
@@ -250,13 +252,6 @@ def indexing(client: httpx.Client) -> tuple[bool, str]:
     if type(is_indexing) is not bool:
         raise _unlike("is_indexing", "true or false", is_indexing)
     return is_indexing, ""
-
-
-def _is_unhealthy(status: object) -> bool:
-    # everything else is the API's own way to say yes: `ok`, `UP`, `pass`, a number, nothing at all
-    if isinstance(status, str):
-        return status.strip().lower().replace(" ", "_").replace("-", "_") in UNHEALTHY
-    return status is False
 
 
 def _mapping(body: bytes) -> dict[str, Any]:

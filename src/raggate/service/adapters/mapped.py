@@ -13,7 +13,6 @@ from raggate.base.field_paths import ABSENT
 from raggate.base.http_client import httpx
 from raggate.base.quote import quoted
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_settings import Index
 from raggate.config.service_settings import ENVIRONMENT, PLACEHOLDER, Readiness, names
 from raggate.models.golden import Case
 from raggate.models.run import Response
@@ -153,7 +152,9 @@ class MappedAdapter:
                 hint="Send {question} in ask.body.",
             )
         body = None if self._settings.body is None else filled_json(self._settings.body, values)
-        headers = {**self._accepted(), **self._headers(case.k or self._settings.k, mode)}
+        headers = self._headers(case.k or self._settings.k, mode)
+        if self._fields.stream is not None and "accept" not in {name.lower() for name in headers}:
+            headers["Accept"] = _STREAMS
         return Call(method="GET" if body is None else "POST", path=path, query={}, json=body, headers=headers)
 
     def parse(self, body: bytes, case: Case) -> Response:
@@ -170,11 +171,9 @@ class MappedAdapter:
         problem = problem_of(path, *self._fetch(client, "GET", path))
         if problem:
             return IndexState(healthy=False, indexing=False, detail=problem)
-        if self._settings.index is None:
+        index = self._settings.index
+        if index is None:
             return IndexState(healthy=True, indexing=False)
-        return self._index(client, self._settings.index)
-
-    def _index(self, client: httpx.Client, index: Index) -> IndexState:
         method, path = "GET" if index.body is None else "POST", index.path or ""
         status, body = self._fetch(client, method, path, index.body)
         if status != 200:
@@ -183,10 +182,6 @@ class MappedAdapter:
         root = parsed(body, "the body: ")
         refuse_errors(root, None)
         return state_of(index, root)
-
-    def _accepted(self) -> dict[str, str]:
-        named = {name.lower() for name in self._settings.headers}
-        return {"Accept": _STREAMS} if self._fields.stream is not None and "accept" not in named else {}
 
     def _headers(self, k: int, mode: str) -> dict[str, str]:
         values = {**self._secrets, "k": k, "mode": mode}

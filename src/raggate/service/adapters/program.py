@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
-from functools import partial
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from itertools import islice
 
 from msgspec.structs import replace
@@ -57,7 +56,8 @@ class ProgramAdapter:
     def ask(
         self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
     ) -> AskResult:
-        connect = partial(_opened, api, self)
+        channel = _Channel(getattr(api, "pipes"), self)  # noqa: B009 - not of every started API
+        connect = lambda _workers: nullcontext(channel)  # noqa: E731 - there is nothing to open or close
         return ask.ask(questions, connect, api, self._settings, on_result=on_result, collect=collect)
 
     def line(self, case: Case, mode: str) -> dict[str, object]:
@@ -85,11 +85,6 @@ def _versions(told: object) -> tuple[str, ...]:
     pairs = islice(told.items(), MOST_VERSIONS) if isinstance(told, dict) else ()
     texts = (f"{name} {version}" for name, version in pairs if isinstance(version, str))
     return tuple(sorted(text for text in texts if _VERSION.fullmatch(text)))
-
-
-@asynccontextmanager
-async def _opened(api: Started, adapter: ProgramAdapter, _workers: int) -> AsyncIterator[_Channel]:
-    yield _Channel(getattr(api, "pipes"), adapter)  # noqa: B009 - not of every started API
 
 
 class _Channel(ask.Channel):

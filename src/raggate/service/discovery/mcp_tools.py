@@ -35,7 +35,9 @@ def searching(tools: Sequence[Message]) -> list[Tool]:
     ranked = [
         (place, number, tool)
         for number, message in enumerate(tools)
-        if (place := _unlikely(message)) is not None and (tool := asking(message)) is not None
+        if not _writes(message)
+        and (place := _likelihood(message)) is not None
+        and (tool := asking(message)) is not None
     ]
     return [tool for _, _, tool in sorted(ranked, key=lambda item: item[:2])]
 
@@ -46,15 +48,11 @@ def asking(message: Message) -> Tool | None:
     arguments = filled(schema, schema, alone=True)
     if not is_name(name) or arguments is None:
         return None
-    return Tool(name=str(name), arguments={**arguments, **_as_json(schema)})
-
-
-def _as_json(schema: Any) -> dict[str, str]:
-    """Return the argument by which a tool answers in JSON where it can also do so in words."""
+    # many can answer in words or in JSON
     properties = mapping(mapping(schema).get("properties"))
     kinds = {name: mapping(kind) for name, kind in islice(properties.items(), MAX_PROPERTIES) if is_name(name)}
     formats = (name for name, kind in kinds.items() if "format" in name.lower() and "json" in listed(kind.get("enum")))
-    return dict.fromkeys(islice(formats, 1), "json")
+    return Tool(name=str(name), arguments={**arguments, **dict.fromkeys(islice(formats, 1), "json")})
 
 
 def left_out(tools: Sequence[Message]) -> Iterator[str]:
@@ -66,12 +64,8 @@ def left_out(tools: Sequence[Message]) -> Iterator[str]:
             yield f"{message['name']} {NO_QUESTION}"
 
 
-def _unlikely(message: Message) -> int | None:
-    """Return how unlikely it is that a tool searches the notes; None when it is not to be called unasked."""
-    return None if _writes(message) else _likelihood(message)
-
-
 def _likelihood(message: Message) -> int | None:
+    """Return how unlikely it is that a tool searches, by its name; None if its name does not say so."""
     # stricter than the name of an endpoint, as a call of a tool may do anything: `research` does not search
     places = [place for place, usual in enumerate(ENDPOINTS) if any(word.startswith(usual) for word in _words(message))]
     return min(places, default=None)

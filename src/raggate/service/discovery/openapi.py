@@ -12,6 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.base import jsonio, redact
+from raggate.base.numbers import counted
 from raggate.base.quote import cut
 from raggate.service.adapters.mapped_response import StreamBy, body_of
 from raggate.service.discovery import shapes
@@ -150,13 +151,13 @@ def _writes(request: Request, operation: dict[str, Any]) -> bool:
 def filled(schema: Any, document: Any, *, alone: bool = False) -> dict[str, Any] | None:
     """Return a mapping with placeholders that asks a question; None where the schema has no place for one.
 
-    Args:
-        alone: whether the only text that is required is the question, whatever its name.
+    With `alone`, the only text that is required is the question, whatever its name.
     """
     properties = dict(islice(mapping(mapping(schema).get("properties")).items(), MAX_PROPERTIES))
     texts = [name for name in properties if is_name(name) and _is_text(resolved(document, properties[name]))]
     required = [name for name in listed(mapping(schema).get("required"))[:MAX_PROPERTIES] if is_name(name)]
-    asked = best(texts, shapes.QUESTION) or (_only(name for name in texts if name in required) if alone else None)
+    needed = [name for name in texts if name in required]
+    asked = best(texts, shapes.QUESTION) or (needed[0] if alone and len(needed) == 1 else None)
     if asked is None:
         return None
     body: dict[str, Any] = named([name for name in properties if is_name(name)], asked)
@@ -173,11 +174,6 @@ def named(names: Sequence[str], asked: str) -> dict[str, str]:
     """Return the placeholders of a question, and of how many chunks are wanted where one of the names says that."""
     count = best([name for name in names if name != asked], shapes.COUNT)
     return {asked: "{question}", **({count: "{k}"} if count is not None else {})}
-
-
-def _only(names: Any) -> str | None:
-    first = list(islice(names, 2))
-    return first[0] if len(first) == 1 else None
 
 
 def _example(schema: dict[str, Any]) -> Any:
@@ -266,11 +262,11 @@ def summary(replies: Sequence[Reply], secrets: Collection[str]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for reply in replies:
         alike.setdefault(reply.in_words(secrets), []).append(reply.asked)
-    return [f"{first}{_others(len(others))}: {words}" for words, (first, *others) in alike.items()]
-
-
-def _others(number: int) -> str:
-    return "" if not number else f" and {number} other request{'' if number == 1 else 's'}"
+    lines = []
+    for words, (first, *others) in alike.items():
+        more = f" and {counted(len(others), 'other request')}" if others else ""
+        lines.append(f"{first}{more}: {words}")
+    return lines
 
 
 def hint(replies: Sequence[Reply]) -> str:
@@ -280,7 +276,8 @@ def hint(replies: Sequence[Reply]) -> str:
         return "The API wants a key: `--header 'Authorization: Bearer {env.API_KEY}'` sends one from your environment."
     if any(300 <= status < 400 for status in statuses) and 200 not in statuses:
         return REDIRECTED
-    if any(_is_graphql(reply.json()) for reply in replies):
+    errors = [error for reply in replies for error in listed(mapping(reply.json()).get("errors"))]
+    if any("message" in mapping(error) for error in errors):
         return "This looks like GraphQL: give your query with `--body`, as docs/adapters.md shows under “GraphQL”."
     if statuses <= {404, 405}:
         return "Is that the path of its search? Give `--probe` the whole address: http://localhost:8000/api/search."
@@ -290,8 +287,3 @@ def hint(replies: Sequence[Reply]) -> str:
         "`--question` asks something that the index can answer, `--map list=data.hits` says where the passages are. "
         "docs/adapters.md shows how to write it by hand."
     )
-
-
-def _is_graphql(root: Any) -> bool:
-    errors = root.get("errors") if isinstance(root, dict) else None
-    return isinstance(errors, list) and any(isinstance(item, dict) and "message" in item for item in errors)

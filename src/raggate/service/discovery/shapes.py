@@ -116,7 +116,8 @@ def _lists(root: Any) -> Iterator[tuple[str, int | None, list[Any]]]:
     """Yield every list of mappings, or of rows that begin with one; with path, and rank of its name."""
     for path, name, value in islice(_walk("", "", root, 0), MAX_VALUES):
         entries = value[:MAX_ENTRIES] if isinstance(value, list) else []
-        if entries and all(isinstance(_head(entry), dict) for entry in entries):
+        heads = [entry[0] if isinstance(entry, list) and entry else entry for entry in entries]
+        if heads and all(isinstance(head, dict) for head in heads):
             for whole, _, of_all in _list_at(root, f"{path}[*]" if "[*]" in path else path or "$"):
                 yield whole, rank(name, LISTS), of_all
 
@@ -147,10 +148,6 @@ def _walk(path: str, name: str, value: Any, depth: int, every: str = "[*]") -> I
                 yield from _walk(f"{path}.{step}" if path else step, key, inner, depth + 1, every)
     elif isinstance(value, list) and value:
         yield from _walk(f"{path}{every if isinstance(value[0], dict) else '[0]'}", name, value[0], depth + 1, every)
-
-
-def _head(entry: Any) -> Any:
-    return entry[0] if isinstance(entry, list) and entry else entry
 
 
 def _key(key: str) -> str | None:
@@ -214,16 +211,12 @@ def _fits(part: str, values: list[Any]) -> bool:
         return len(numbers) == len(values) and numbers == sorted(numbers, reverse=True)
     if part == "id":
         named = all(type(value) in (int, str) and value != "" for value in values) and len(set(values)) == len(values)
-        return named and not _counts_the_list(values)
+        # of ids that are places in the list, the same one is another chunk in the next answer
+        places = [[str(number) for number in range(first, first + len(values))] for first in (0, 1)]
+        return named and [str(value) for value in values] not in places
     if part == "heading_path":
         return all(isinstance(value, str) or is_texts(value) for value in values)
     return all(isinstance(value, str) for value in values) and any(values)
-
-
-def _counts_the_list(values: list[Any]) -> bool:
-    """Return whether ids are places in the list: the same id is then another chunk in the next answer."""
-    ids = [str(value) for value in values]
-    return any(ids == [str(number) for number in range(first, first + len(ids))] for first in (0, 1))
 
 
 def is_texts(value: Any) -> bool:

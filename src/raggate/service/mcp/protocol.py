@@ -194,16 +194,11 @@ def root_of(result: Message, tool: str, text: str | None = None) -> Any:
     structured = result.get("structuredContent")
     if structured is not None and not text:
         return structured
-    return _json(result)
-
-
-def _json(result: Message) -> Any:
     texts = [block["text"] for block in _blocks(result) if _is_text(block)]
     if len(texts) != 1:
-        raise ValueError(
-            f"content: expected structuredContent, or one text block of JSON, found {len(texts)} text blocks"
-            + (" (`ask.text: blocks` reads each as a hit)" if texts else "")
-        )
+        advice = " (`ask.text: blocks` reads each as a hit)" if texts else ""
+        expected = "expected structuredContent, or one text block of JSON"
+        raise ValueError(f"content: {expected}, found {len(texts)} text blocks{advice}")
     try:
         return loads(texts[0])
     except ValueError as error:
@@ -269,7 +264,7 @@ def problem(tools: Sequence[Message], wanted: str, arguments: Collection[str]) -
     """
     by_name = {name: tool for tool in tools if isinstance(name := tool.get("name"), str)}
     if wanted not in by_name:
-        return f"the server has no tool {quoted(wanted)}, it has {_listed(by_name)}{_meant(wanted, by_name)}"
+        return f"the server has no tool {quoted(wanted)}, it has {_listed(by_name, wanted)}"
     schema = by_name[wanted].get("inputSchema")
     if not isinstance(schema, dict):
         return ""
@@ -277,19 +272,16 @@ def problem(tools: Sequence[Message], wanted: str, arguments: Collection[str]) -
     known = [*properties] if isinstance(properties, dict) else []
     if schema.get("additionalProperties", False) is False and isinstance(properties, dict):
         for name in (name for name in arguments if name not in known):
-            there = f"it has {_listed(known)}{_meant(name, known)}"
+            there = f"it has {_listed(known, name)}"
             return f"the tool {quoted(wanted)} has no argument {quoted(name)}, {there}"
     needed = [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     missing = [name for name in needed if name not in arguments]
     return f"the tool {quoted(wanted)} also needs {_listed(missing)}" if missing else ""
 
 
-def _meant(wanted: str, known: Collection[str]) -> str:
-    like = nearest(wanted, known)
-    return f". Did you mean {quoted(like)}?" if like else ""
-
-
-def _listed(names: Collection[str]) -> str:
+def _listed(names: Collection[str], wanted: str = "") -> str:
+    """List names, and the one that is meant by another, if any."""
     shown = [cut(name, limit=60) for name in sorted(names)[:SHOWN]]
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    return f"{', '.join(shown)}{more}" if shown else "none"
+    like = nearest(wanted, names) if wanted else None
+    return f"{', '.join(shown) or 'none'}{more}" + (f". Did you mean {quoted(like)}?" if like else "")

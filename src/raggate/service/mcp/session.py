@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import itertools
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
@@ -118,18 +118,14 @@ class Exchange:
                         raise _broken(f"the server answers request {named}, but raggate sent {number}")
                     # how long a stream goes on after it would count as the tool's time, so its connection is given up
                     return message, len(raw)
-                await self._answer(terms, message, asked_back)
+                if (answer := protocol.reply_to(message)) is None:
+                    continue
+                if next(asked_back) > MAX_ASKED_BACK:
+                    raise _broken(f"the server sent more than {MAX_ASKED_BACK} requests of its own")
+                # a server that does not take its answer harms itself alone
+                with suppress(Missed):
+                    await self.tell(terms, answer)
         raise Missed(miss("connection", "the server ended its answer without a result", status=200, again=True))
-
-    async def _answer(self, terms: Terms, message: Message, asked_back: Iterator[int]) -> None:
-        answer = protocol.reply_to(message)
-        if answer is None:
-            return
-        if next(asked_back) > MAX_ASKED_BACK:
-            raise _broken(f"the server sent more than {MAX_ASKED_BACK} requests of its own")
-        # a server that does not take its answer harms itself alone
-        with suppress(Missed):
-            await self.tell(terms, answer)
 
 
 async def _refusal(reply: httpx.Response, terms: Terms) -> Missed:
