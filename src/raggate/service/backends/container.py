@@ -17,8 +17,8 @@ from raggate.base.quote import cut
 from raggate.config.service_settings import VAULTS, Api
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service import signals
-from raggate.service.backends import engine, group, images, networking
-from raggate.service.backends.engine import Client, engine_errors, reason
+from raggate.service.backends import group, images, networking
+from raggate.service.backends.engine import engine_errors, reason
 from raggate.service.backends.group import Filler, Group, Part
 from raggate.service.functions import SHIM
 from raggate.service.line_pipes import STDIO_URL, Serving, Spoken
@@ -37,18 +37,6 @@ def mounts(volumes: Mapping[str, str], *, read_only: bool) -> list[Any]:
         docker.types.Mount(target=f"{VAULTS}/{vault}", source=volume, type="volume", read_only=read_only, no_copy=True)
         for vault, volume in volumes.items()
     ]
-
-
-def fill(client: Client, helper: str, vaults: Mapping[str, Path]) -> None:
-    """Copy the vaults into the volumes that the never-started container `helper` mounts."""
-    for name, directory in vaults.items():
-        try:
-            with tempfile.TemporaryFile() as packed:
-                archive(directory, name, packed)
-                packed.seek(0)
-                client.put_archive(helper, f"{VAULTS}/{name}", packed)
-        except engine_errors() as error:
-            raise CannotTell(f"vault {name!r} could not be copied into its volume: {reason(error)}") from None
 
 
 def archive(directory: Path, name: str, into: IO[bytes]) -> None:
@@ -148,9 +136,13 @@ def _copied(made: Group, directories: Mapping[str, Path], image: str) -> list[ob
             for volume in names.values():
                 made.client.create_volume(volume, labels=made.labels)
         helper = made.never_started(image, "copy", mounts(names, read_only=False))
-        fill(made.client, helper, directories)
+        for name, directory in directories.items():
+            with tempfile.TemporaryFile() as packed:
+                archive(directory, name, packed)
+                packed.seek(0)
+                made.client.put_archive(helper, f"{VAULTS}/{name}", packed)
         with signals.deferred():
             made.client.remove_container(helper, force=True, v=True)
-    except engine.engine_errors() as error:
-        raise CannotTell(f"the vaults could not be copied for the API: {engine.reason(error)}") from None
+    except engine_errors() as error:
+        raise CannotTell(f"the vaults could not be copied for the API: {reason(error)}") from None
     return mounts(names, read_only=True)

@@ -138,11 +138,8 @@ class Running:
             return ProcessExit(message=message, out_of_memory=True)
         if code == 128 + signal.SIGKILL:
             return ProcessExit(message="was killed by SIGKILL", signal="SIGKILL")
-        try:
-            name = f" ({signal.Signals(code - 128).name})"
-        except ValueError:
-            name = ""
-        return ProcessExit(message=f"exited with code {code}{name}", code=code)
+        named = [f" ({known.name})" for known in signal.Signals if known == code - 128]
+        return ProcessExit(message=f"exited with code {code}{''.join(named)}", code=code)
 
 
 class Filler:
@@ -168,7 +165,7 @@ class Filler:
         raise UsageError(f"{key}: unknown placeholder {{{cut(name)}}}{advice}", hint=f"Known here: {listed}.")
 
 
-class Part(Guarded, Struct, frozen=True, kw_only=True):
+class Part(Guarded, Struct, frozen=True):
     """One container to be."""
 
     key: str
@@ -180,12 +177,9 @@ class Part(Guarded, Struct, frozen=True, kw_only=True):
 def part(key: str, settings: Container, filler: Filler, workspace: Workspace) -> Part:
     """Fill in the placeholders of a container."""
     passed = {name: workspace.environment[name] for name in settings.pass_env if name in workspace.environment}
-    return Part(
-        key=key,
-        settings=settings,
-        command=tuple(filler.fill(f"{key}.command[{index}]", word) for index, word in enumerate(settings.command)),
-        environment=passed | {name: filler.fill(f"{key}.env.{name}", text) for name, text in settings.env.items()},
-    )
+    command = tuple(filler.fill(f"{key}.command[{index}]", word) for index, word in enumerate(settings.command))
+    own = {name: filler.fill(f"{key}.env.{name}", text) for name, text in settings.env.items()}
+    return Part(key, settings, command, passed | own)
 
 
 def services(settings: Mapping[str, Container], workspace: Workspace) -> dict[str, Part]:
@@ -312,7 +306,11 @@ class Group:
 
     def address(self, running: Running) -> str | None:
         """Return the address of a container in the network; None when it has none, as it has ended."""
-        return networking.address(self.client, running.id, self._network)
+        try:
+            networks = self.client.inspect_container(running.id)["NetworkSettings"]["Networks"]
+        except engine_errors() as error:
+            raise CannotTell(f"the API's container cannot be found: {reason(error)}") from None
+        return (networks.get(self._network) or {}).get("IPAddress") or None
 
     def serve(self, name: str, image: str, *, at: str = "", ports: tuple[int, ...] = ()) -> str:
         """Start a service, wait until it is up, and give the address that raggate reaches it at."""
@@ -355,10 +353,8 @@ def _probe(settings: Container, address: str) -> str | None:
     try:
         if settings.health_path is not None:
             url = f"http://{address}:{settings.port}{settings.health_path}"
-            with (
-                httpx.Client(trust_env=False, timeout=_PROBE_SECONDS, verify=checked_by(url)) as client,
-                client.stream("GET", url) as response,
-            ):
+            client = httpx.Client(trust_env=False, timeout=_PROBE_SECONDS, verify=checked_by(url))
+            with client, client.stream("GET", url) as response:
                 problem = f"GET {cut(settings.health_path)} answers {response.status_code}"
                 return None if response.is_success else problem
         with socket.create_connection((address, settings.port), timeout=_PROBE_SECONDS) as connection:

@@ -41,16 +41,11 @@ def create(client: Client, name: str, labels: Mapping[str, str], *, internal: bo
     Engines do not publish those of internal networks. This one sends packets out under addresses to which no answer
     comes back.
     """
+    options = dict(_NO_TRANSLATION) if internal and published else None
+    closed = internal and not published
     try:
         with signals.deferred():
-            client.create_network(
-                name,
-                driver="bridge",
-                internal=internal and not published,
-                options=dict(_NO_TRANSLATION) if internal and published else None,
-                labels=dict(labels),
-                check_duplicate=True,
-            )
+            client.create_network(name, "bridge", options, internal=closed, labels=dict(labels), check_duplicate=True)
     except engine_errors() as error:
         raise CannotTell(f"no network could be created for the API: {reason(error)}") from None
 
@@ -99,15 +94,6 @@ def join(client: Client, network: str, own: Own) -> None:
             f"raggate's own container cannot join the network of the API: {reason(error)}",
             hint="Run raggate on a bridge network, in `container:` mode, or on the host's network.",
         ) from None
-
-
-def address(client: Client, container: str, network: str) -> str | None:
-    """Return the address of a container; None when it has none, as it has ended."""
-    try:
-        networks = client.inspect_container(container)["NetworkSettings"]["Networks"]
-    except engine_errors() as error:
-        raise CannotTell(f"the API's container cannot be found: {reason(error)}") from None
-    return (networks.get(network) or {}).get("IPAddress") or None
 
 
 class Own(Struct, frozen=True):

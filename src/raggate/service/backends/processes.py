@@ -151,10 +151,8 @@ class ManagedProcess:
             self._reader.join(_DRAIN)
         if code >= 0:
             return ProcessExit(message=f"exited with code {code}", code=code)
-        try:
-            name = signal.Signals(-code).name
-        except ValueError:
-            name = f"signal {-code}"
+        known = [number.name for number in signal.Signals if number == -code]
+        name = known[0] if known else f"signal {-code}"
         return ProcessExit(message=f"was killed by {name}", signal=name)
 
     def wait(self, timeout: float) -> ProcessExit | None:
