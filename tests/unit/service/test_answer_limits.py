@@ -45,9 +45,8 @@ def test_each_text_of_a_chunk(name: str) -> None:
     fits = Response(chunks=(CHUNK, replace(CHUNK, **whole)))
     assert bounded(fits) is fits
     whole[name] += "x"
-    with pytest.raises(
-        ValueError, match=f"{name} of passage 2: expected at most {limit} characters, found {limit + 1}"
-    ):
+    said = f"{name} of passage 2: expected at most {limit} characters, found {limit + 1}"
+    with pytest.raises(ValueError, match=said):
         bounded(Response(chunks=(CHUNK, replace(CHUNK, **whole))))
 
 
@@ -59,14 +58,10 @@ def test_each_text_beside_the_chunks(name: str) -> None:
         bounded(with_text(name, "x" * (MAX_TEXT + 1)))
 
 
-@each_row(
-    "coverage",
-    [
-        pytest.param({"x" * 1_001: 1}, id="a key"),
-        pytest.param({"by_type": {"x" * 1_001: 1}}, id="an inner key"),
-        pytest.param({"by_type": {"md": "x" * 1_001}}, id="an inner text"),
-    ],
-)
+LONG = "x" * 1_001
+
+
+@each_row("coverage", [{LONG: 1}, {"by_type": {LONG: 1}}, {"by_type": {"md": LONG}}], ids=["key", "inner key", "text"])
 def test_texts_of_the_coverage(coverage: dict[str, Any]) -> None:
     """Keys and texts of what the API tells of its index have a bound, also inside of it."""
     with pytest.raises(ValueError, match="index coverage: expected at most 1000"):
@@ -83,9 +78,8 @@ def test_the_largest_answer_is_labelled_at_once(unit: str) -> None:
         for number in range(32)
     )
     case = Case(id="q", question="a b c", answerable=True, gold_supports=supports)
-    result = Result(
-        case_id="q", mode="hybrid", response=Response(chunks=tuple(chunks)), failure=None, retries=0, elapsed_ms=1.0
-    )
+    response = Response(chunks=tuple(chunks))
+    result = Result(case_id="q", mode="hybrid", response=response, failure=None, retries=0, elapsed_ms=1.0)
     begun = time.process_time()
     assert len(score.label(case, result).labels.matches) == 8
     assert time.process_time() - begun < 8  # hours once

@@ -31,10 +31,8 @@ def read(body: object, **response: Any) -> Response:
     ("body", "errors", "said"),
     [
         ({"data": None, "errors": [{"message": "no field 'x'"}]}, None, "the API reports an error: \"no field 'x'\""),
-        ({"hits": [], "errors": [{"message": "m"}, {"message": "n"}]}, None, "reports an error: 'm'"),
         ({"hits": [HIT], "errors": [{"message": {"a": 1}}]}, None, 'reports an error: \'{"message":{"a":1}}\''),
         ({"hits": [HIT], "failed": 2}, "failed", "reports an error: '2'"),
-        ({"hits": [HIT], "failed": "too long"}, "failed", "reports an error: 'too long'"),
         ({"hits": [HIT], "shards": {"failures": [{"reason": "r"}]}}, "shards.failures", '{"reason":"r"}'),
         ({"hits": [HIT], "late": True}, "late", "reports an error: 'true'"),
     ],
@@ -50,10 +48,8 @@ def test_an_error_behind_status_200_is_no_answer(body: object, errors: str | Non
     ("body", "errors"),
     [
         ({"hits": [HIT], "errors": []}, None),
-        ({"hits": [HIT], "errors": 0}, None),
         ({"hits": [HIT], "errors": ["deprecated"]}, None),
         ({"hits": [HIT], "errors": [{"message": "x"}]}, "failed"),
-        ({"hits": [HIT], "failed": False}, "failed"),
         ({"hits": [HIT], "failed": {}}, "failed"),
     ],
 )
@@ -90,29 +86,17 @@ def test_events_have_the_name_they_are_sent_under() -> None:
     assert (response.answer, response.chunks[0].rel_path) == ("Under the mat", "a.md")
 
 
-SOURCES = {"type": "sources", "docs": [HIT]}
-GONE = {"message": "the model is gone"}
+SOURCES = json.dumps({"type": "sources", "docs": [HIT]})
+GONE = '{"type": "error", "message": "the model is gone"}'
 
 
 @each_row(
     ("sent", "stream"),
     [
-        (
-            f"event: sources\ndata: {json.dumps(SOURCES)}\n\nevent: error\ndata: {json.dumps(GONE)}\n\n",
-            True,
-        ),
-        (
-            f"data: {json.dumps(SOURCES)}\n\nevent: error\ndata: {json.dumps(GONE)}\n\n",
-            "type",
-        ),
-        (
-            f"data: {json.dumps(SOURCES)}\n\ndata: {json.dumps({'type': 'error', **GONE})}\n\n",
-            "type",
-        ),
-        (
-            f"{json.dumps(SOURCES)}\n{json.dumps({'type': 'error', **GONE})}\n",
-            "type",
-        ),
+        (f"event: sources\ndata: {SOURCES}\n\nevent: error\ndata: {GONE}\n\n", True),
+        (f"data: {SOURCES}\n\nevent: error\ndata: {GONE}\n\n", "type"),
+        (f"data: {SOURCES}\n\ndata: {GONE}\n\n", "type"),
+        (f"{SOURCES}\n{GONE}\n", "type"),
     ],
 )
 def test_an_error_in_the_stream_fails_the_call(sent: str, stream: str | bool) -> None:

@@ -60,7 +60,6 @@ def find(engine: FakeEngine, mounts: str = MOUNTS, hostname: str = "vm", *, mark
 @each_row(
     ("modes", "connect"),
     [
-        pytest.param({"own": "default"}, ID, id="default bridge"),
         pytest.param({"own": "github_network_0f"}, ID, id="network of the job"),
         pytest.param({"own": f"container:{HOLDER}", "holder": "bridge"}, HOLDER, id="another container's network"),
         pytest.param({"own": f"container:{HOLDER}", "holder": "host"}, None, id="the host's, by way of another"),

@@ -13,6 +13,7 @@ from tables import each_row
 from tries import tried
 
 HIT = {"path": "a.md", "text": "x"}
+BOTH = {"rel_path": "path", "text": "text"}
 
 
 @each_row(
@@ -23,8 +24,8 @@ HIT = {"path": "a.md", "text": "x"}
             "hits",
             {"rel_path": "meta.file", "text": "body", "heading_path": "meta.section", "score": "score", "id": "_id"},
         ),
-        ({"groups": [{"hits": [HIT]}, {"hits": []}]}, "groups[*].hits[*]", {"rel_path": "path", "text": "text"}),
-        ([HIT], "$", {"rel_path": "path", "text": "text"}),
+        ({"groups": [{"hits": [HIT]}, {"hits": []}]}, "groups[*].hits[*]", BOTH),
+        ([HIT], "$", BOTH),
         (
             [[{"page_content": "x", "metadata": {"source": "a.md"}}, 0.9]],
             "$",
@@ -42,32 +43,19 @@ HIT = {"path": "a.md", "text": "x"}
             {"rel_path": '"odd key"', "text": "text"},
         ),
         # decimals may stand in quotes, which sorts 10.0 below 9.5 only as text
-        (
-            {"r": [{**HIT, "score": "10.0"}, {**HIT, "score": "9.5"}]},
-            "r",
-            {"rel_path": "path", "text": "text", "score": "score"},
-        ),
+        ({"r": [{**HIT, "score": "10.0"}, {**HIT, "score": "9.5"}]}, "r", {**BOTH, "score": "score"}),
         # a distance rises down the list, and is no score
-        ({"r": [{**HIT, "score": 0.1}, {**HIT, "score": 0.2}]}, "r", {"rel_path": "path", "text": "text"}),
+        ({"r": [{**HIT, "score": 0.1}, {**HIT, "score": 0.2}]}, "r", BOTH),
         # the longer list is of something else
-        ({"log": [{"id": 1}, {"id": 2}], "found": [HIT]}, "found", {"rel_path": "path", "text": "text"}),
+        ({"log": [{"id": 1}, {"id": 2}], "found": [HIT]}, "found", BOTH),
         # an id that counts the list names another chunk in the next answer
-        ({"r": [{**HIT, "id": "0"}, {**HIT, "id": "1"}]}, "r", {"rel_path": "path", "text": "text"}),
-        ({"r": [{**HIT, "id": 2}, {**HIT, "id": 1}]}, "r", {"rel_path": "path", "text": "text", "id": "id"}),
+        ({"r": [{**HIT, "id": "0"}, {**HIT, "id": "1"}]}, "r", BOTH),
+        ({"r": [{**HIT, "id": 2}, {**HIT, "id": 1}]}, "r", {**BOTH, "id": "id"}),
         # the first of each group would leave the others out
-        (
-            {"sources": [{"id": "s", "score": 1, "documents": [HIT, HIT]}]},
-            "sources[*].documents[*]",
-            {"rel_path": "path", "text": "text"},
-        ),
+        ({"sources": [{"id": "s", "score": 1, "documents": [HIT, HIT]}]}, "sources[*].documents[*]", BOTH),
         # the note may be named by what the chunks stand in; scores then fall within a group alone
         (
-            {
-                "groups": [
-                    {"doc": {"path": "a.md"}, "hits": [{"text": "x", "score": 3}, {"text": "y", "score": 2}]},
-                    {"doc": {"path": "a.md"}, "hits": [{"text": "z", "score": 1}]},
-                ]
-            },
+            {"groups": [{"doc": {"path": "a.md"}, "hits": [{"text": "x", "score": score}]} for score in (3, 1)]},
             "groups[*].hits[*]",
             {"rel_path": "groups[*].doc.path", "text": "text"},
         ),
@@ -78,11 +66,7 @@ HIT = {"path": "a.md", "text": "x"}
             {"rel_path": "hits[*]._source.path", "text": "_source.text"},
         ),
         # but a part of a chunk is none
-        (
-            {"hits": [{**HIT, "marks": [{"text": "x"}]}, {**HIT, "marks": [{"text": "y"}]}]},
-            "hits",
-            {"rel_path": "path", "text": "text"},
-        ),
+        ({"hits": [{**HIT, "marks": [{"text": "x"}]}, {**HIT, "marks": [{"text": "y"}]}]}, "hits", BOTH),
         # a path below the notes is better than one of some machine
         (
             {"r": [{"path": "/home/me/notes/a.md", "file_name": "a.md", "text": "x"}]},
@@ -96,7 +80,7 @@ HIT = {"path": "a.md", "text": "x"}
             {"rel_path": "metadata.file", "text": "text", "heading_path": "metadata.header_path"},
         ),
         # what is not in every entry is not mapped
-        ({"r": [{**HIT, "id": "1"}, HIT]}, "r", {"rel_path": "path", "text": "text"}),
+        ({"r": [{**HIT, "id": "1"}, HIT]}, "r", BOTH),
     ],
 )
 def test_a_shape_is_recognised(root: Any, path: str, fields: dict[str, str]) -> None:
