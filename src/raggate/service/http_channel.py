@@ -8,6 +8,7 @@ import socket
 import ssl
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, cast
 from urllib.parse import urlencode
@@ -335,13 +336,13 @@ class _Channel(ask.Channel):
         return self._targets[key]
 
 
+@dataclass
 class OverHttp:
-    """Asks an API as `HttpAdapter` says, as often and as long as `settings` allows."""
+    """Asks an API as `HttpAdapter` says, as often and as long as the settings allow."""
 
-    def __init__(self, adapter: HttpAdapter, settings: Ask, headers: Mapping[str, str] | None = None) -> None:
-        self._adapter = adapter
-        self._settings = settings
-        self._headers = headers or {}
+    _adapter: HttpAdapter
+    _settings: Ask
+    _headers: Mapping[str, str] = field(default_factory=dict)
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         return self._adapter.index_state(client, ready)
@@ -353,5 +354,4 @@ class OverHttp:
         return ask.ask(questions, connect, api, self._settings, on_result=on_result, collect=collect)
 
     def with_headers(self, headers: Mapping[str, str]) -> OverHttp:
-        """Return an adapter that sends these headers too, in place of others of the same name."""
         return OverHttp(self._adapter, self._settings, headers)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
+from typing import cast
 
 from msgspec import Struct
 
@@ -79,19 +81,16 @@ class Wire(httpx.BaseTransport):
         self._inner.close()
 
 
+@dataclass
 class _Body(httpx.SyncByteStream):
-    def __init__(self, wire: Wire, response: httpx.Response, exchange: Exchange, end: float) -> None:
-        if not isinstance(response.stream, httpx.SyncByteStream):
-            raise TypeError("expected a response of a synchronous transport")
-        self._response = response
-        self._stream = response.stream
-        self._wire = wire
-        self._exchange = exchange
-        self._end = end
+    _wire: Wire
+    _response: httpx.Response
+    _exchange: Exchange
+    _end: float
 
     def __iter__(self) -> Iterator[bytes]:
         size = 0
-        for piece in self._stream:
+        for piece in cast("httpx.SyncByteStream", self._response.stream):
             size += len(piece)
             self._exchange.excerpt += piece[: max(_EXCERPT_BYTES - len(self._exchange.excerpt), 0)]
             if size > self._wire.max_bytes:
@@ -144,11 +143,11 @@ class Events:
             self._name = value.removeprefix(b" ").decode("utf-8", "replace") or UNNAMED
 
 
+@dataclass
 class WaitingTransport(httpx.AsyncBaseTransport):
     """Carries requests by a client, with its own timeouts and bounds. Nothing else of the event loop runs meanwhile."""
 
-    def __init__(self, client: httpx.Client) -> None:
-        self._client = client
+    _client: httpx.Client
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         # the other timeouts of a request are those of asking
@@ -160,9 +159,9 @@ class WaitingTransport(httpx.AsyncBaseTransport):
         return httpx.Response(reply.status_code, headers=reply.headers, stream=_Pieces(reply))
 
 
+@dataclass
 class _Pieces(httpx.AsyncByteStream):
-    def __init__(self, reply: httpx.Response) -> None:
-        self._reply = reply
+    _reply: httpx.Response
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
         for piece in self._reply.iter_raw():

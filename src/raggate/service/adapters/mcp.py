@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
 
 from msgspec import Struct
@@ -120,13 +121,13 @@ class McpAdapter(Guarded, Struct, frozen=True):
         return read(root, self._settings.fields, self._prefixes, retrieval_only=self._settings.retrieval_only)
 
 
+@dataclass
 class _Channel(ask.Channel):
     """The way to the tool: a session, which is opened before the first question."""
 
-    def __init__(self, session: Session, settings: Ask, read_result: Callable[[Message], Response]) -> None:
-        self._session = session
-        self._settings = settings
-        self._read = read_result
+    _session: Session
+    _settings: Ask
+    _read: Callable[[Message], Response]
 
     async def opened(self) -> None:
         await self._session.open()

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass
 from itertools import islice
 
 from msgspec.structs import replace
@@ -87,12 +88,12 @@ def _versions(told: object) -> tuple[str, ...]:
     return tuple(sorted(text for text in texts if _VERSION.fullmatch(text)))
 
 
+@dataclass
 class _Channel(ask.Channel):
     """The way to the program, which is ready before the first question."""
 
-    def __init__(self, pipes: ProgramPipes, adapter: ProgramAdapter) -> None:
-        self._pipes = pipes
-        self._adapter = adapter
+    _pipes: ProgramPipes
+    _adapter: ProgramAdapter
 
     def late(self) -> str:
         return self._pipes.wrote()

@@ -254,22 +254,9 @@ def _run(client: Client, settings: Build, context: Path, kept_out: list[str], ma
 
     end = time.monotonic() + BUILD_SECONDS
     image = None
-    with docker.utils.build.tar(str(context), exclude=kept_out, dockerfile=(settings.dockerfile, None)) as packed:
-        for event in events(client, lambda: _events(client, settings, packed, mark), end=end):
-            if text := event.get("stream"):
-                log.feed(text.encode())
-            if "error" in event:
-                log.feed(f"{event['error']}\n".encode())
-            if "ID" in (event.get("aux") or {}):
-                image = str(event["aux"]["ID"])
-    return image
 
-
-def _events(client: Client, settings: Build, packed: Any, mark: str) -> Iterator[Any]:
-    import docker
-
-    events: Iterator[Any] = docker.utils.json_stream.json_stream(
-        client.build(
+    def built() -> Iterator[Any]:
+        told = client.build(
             fileobj=packed,
             custom_context=True,
             dockerfile=settings.dockerfile,
@@ -278,8 +265,18 @@ def _events(client: Client, settings: Build, packed: Any, mark: str) -> Iterator
             forcerm=True,
             use_config_proxy=False,
         )
-    )
-    return events
+        events: Iterator[Any] = docker.utils.json_stream.json_stream(told)
+        return events
+
+    with docker.utils.build.tar(str(context), exclude=kept_out, dockerfile=(settings.dockerfile, None)) as packed:
+        for event in events(client, built, end=end):
+            if text := event.get("stream"):
+                log.feed(text.encode())
+            if "error" in event:
+                log.feed(f"{event['error']}\n".encode())
+            if "ID" in (event.get("aux") or {}):
+                image = str(event["aux"]["ID"])
+    return image
 
 
 def _kept_out(context: Path, runs: Path) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import IO
 
 from raggate.base import jsonio
@@ -75,11 +76,11 @@ class Pipes(LinePipes):
         self._arrived(message.get("id"), message)
 
 
+@dataclass
 class PipeTransport(httpx.BaseTransport):
     """Carries one request at a time, for at most as long as it may take to read."""
 
-    def __init__(self, pipes: Pipes) -> None:
-        self._pipes = pipes
+    _pipes: Pipes
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         message: Message = jsonio.loads(request.content) if request.content else {}
@@ -94,11 +95,11 @@ class PipeTransport(httpx.BaseTransport):
             self._pipes.leave(asked)
 
 
+@dataclass
 class AsyncPipeTransport(httpx.AsyncBaseTransport):
     """Carries any number of requests at a time. How long each takes is for those who wait."""
 
-    def __init__(self, pipes: Pipes) -> None:
-        self._pipes = pipes
+    _pipes: Pipes
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         message: Message = jsonio.loads(request.content) if request.content else {}
