@@ -138,7 +138,6 @@ class _Suite:
         self._next_turn = 0.0
 
     def results(self) -> Sequence[Result]:
-        """Return all results that are collected in question order, the missing ones as aborted."""
         failure = Failure(kind="aborted", message=self.stopped or "not asked")
         for index, question in enumerate(self._questions):
             if not self._asked[index]:

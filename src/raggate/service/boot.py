@@ -197,14 +197,6 @@ def backend(api: Api) -> Backend:
     return container.start
 
 
-def _transport_to(started: Started) -> httpx.BaseTransport:
-    pipes = getattr(started, "pipes", None)
-    if pipes is None:
-        return httpx.HTTPTransport(trust_env=False, verify=checked_by(started.base_url))
-    transport: httpx.BaseTransport = pipes.transport()
-    return transport
-
-
 class _Look(Struct, frozen=True):
     """What one look at the API gave: a state or an error."""
 
@@ -233,8 +225,9 @@ class _Wait:
         self._deadline = self._begun + self._ready.timeout
 
     def until_ready(self, transport: httpx.BaseTransport | None) -> IndexState:
-        """Look until it is ready; give the last look."""
-        inner = transport or _transport_to(self._started)
+        pipes, url = getattr(self._started, "pipes", None), self._started.base_url
+        inner = transport or (pipes and pipes.transport())
+        inner = inner or httpx.HTTPTransport(trust_env=False, verify=checked_by(url))
         wire = Wire(inner, deadline=self._deadline, seconds=_REQUEST, max_bytes=MAX_BODY_BYTES, now=self._clock.now)
         news = self._begun + _NEWS
         with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:
@@ -327,7 +320,6 @@ class _Wait:
         return f"Is `api.ready.health_path` ({cut(path)}) a path of this API?"
 
     def _situation(self) -> str:
-        """Return how far the API is, from the last look."""
         if self._last is None:
             return "it accepts connections but has not answered"
         exchange, state, error = self._last.exchange, self._last.state, self._last.error

@@ -109,14 +109,12 @@ class Connection(asyncio.Protocol):
         return self.open and in_time and not self._readable.poll(0)
 
     def close(self) -> None:
-        """Drop the connection, with whatever is on its way."""
         self.open = False
         self._transport.abort()
 
     # --- called by the event loop
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Take the connection over."""
         self._transport = cast("asyncio.Transport", transport)
         # the loop's own name for what it passes to recv(), 256 KiB if nothing else is said
         self._transport.max_size = _BYTES_AT_ONCE  # type: ignore[attr-defined]
@@ -137,7 +135,6 @@ class Connection(asyncio.Protocol):
         self._read(b"")
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Wake every waiting call: the connection is gone."""
         self.open = False
         if error is None:
             self._read(b"")
@@ -226,7 +223,6 @@ class Connections:
         self._idle: list[Connection] = []
 
     async def exchange(self, request: Request) -> Reply:
-        """Send a request and read its reply."""
         connection = self._kept() or await self._opened()
         reply = await connection.exchange(request)
         if connection.open:
@@ -234,7 +230,6 @@ class Connections:
         return reply
 
     async def close(self) -> None:
-        """Close what is kept."""
         for connection in self._idle:
             connection.close()
         # a socket is closed when the loop comes round

@@ -140,7 +140,6 @@ class LinePipes(ABC):
             self._broken("body", f"{self.who} wrote a line of more than {MAX_BODY_BYTES} bytes")
 
     def _arrived(self, number: object, message: Message) -> None:
-        """Hand a reply to who waits for it."""
         named = number if type(number) is int else -1
         with self._lock:
             waiting = self._waiting.pop(named, None)

@@ -48,7 +48,6 @@ class ProgramPipes(LinePipes):
         return f". Its standard output ends with {quoted(last, limit=_SHOWN)}" if last else ""
 
     def transport(self) -> httpx.BaseTransport:
-        """Return what answers every request with the state."""
         return httpx.MockTransport(lambda _: httpx.Response(200, content=jsonio.dumps(self.state())))
 
     def _line(self, line: bytes) -> None:

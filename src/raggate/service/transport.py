@@ -37,7 +37,6 @@ class Exchange(Struct):
         return self.status is not None and 300 <= self.status < 500 and self.status not in _TEMPORARY
 
     def answer(self) -> str:
-        """Return request, status and the beginning of the body."""
         if self.status is None:
             return f"{self.request or 'a request'} got no answer"
         body = cut(self.excerpt.decode("utf-8", "replace"), limit=200)
@@ -63,7 +62,6 @@ class Wire(httpx.BaseTransport):
         self.exchange = Exchange()
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
-        """Send one request and note it in `exchange`."""
         exchange = self.exchange
         exchange.request = cut(f"{request.method} {request.url.path}")
         exchange.status, exchange.excerpt = None, b""

@@ -25,10 +25,9 @@ class Adapter(Protocol):
         """Ask how the index stands of what was brought up; not called where nothing has to be."""
 
     def with_headers(self, headers: Mapping[str, str]) -> Adapter:
-        """Return an adapter that sends these headers too; not called where there are no headers.
+        """Return an adapter that sends these headers too, in place of others of the same name.
 
-        Raises:
-            NotImplementedError: of what makes no HTTP calls, with which no configuration has principals.
+        What makes no HTTP calls raises NotImplementedError: with it no configuration has principals.
         """
 
     def ask(
@@ -40,14 +39,14 @@ class Adapter(Protocol):
         """
 
 
-def _mcp(config: Config, environment: Mapping[str, str]) -> Adapter:
+def _mcp(config: Config, _root: Path, environment: Mapping[str, str]) -> Adapter:
     # loaded only for those who use it
     from raggate.service.adapters.mcp import McpAdapter
 
     return McpAdapter.of(config, environment)
 
 
-def _mapped(config: Config, environment: Mapping[str, str]) -> Adapter:
+def _mapped(config: Config, _root: Path, environment: Mapping[str, str]) -> Adapter:
     vaults = tuple(config.vault)
     if not config.api.stdio:
         return OverHttp(MappedAdapter(config.ask, vaults, environment), config.ask)
@@ -58,8 +57,8 @@ def _mapped(config: Config, environment: Mapping[str, str]) -> Adapter:
 
 ADAPTERS: dict[str, Callable[[Config, Path, Mapping[str, str]], Adapter]] = {
     "ask": lambda config, _root, _environment: OverHttp(AskAdapter(config.ask, tuple(config.vault)), config.ask),
-    "mapped": lambda config, _root, environment: _mapped(config, environment),
-    "mcp": lambda config, _root, environment: _mcp(config, environment),
+    "mapped": _mapped,
+    "mcp": _mcp,
 }
 """Each is made of the configuration, its directory, and raggate's own environment."""
 

@@ -117,7 +117,6 @@ class AskAdapter:
         return Call(method="POST", path=_PATH, query=dict(self._query), json=body)
 
     def parse(self, body: bytes, case: Case) -> Response:
-        """Read a 200 body. Fields the protocol does not know are ignored."""
         return self._parse(body, case, retrieval_only=self._settings.retrieval_only)
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:

@@ -41,7 +41,10 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
     by_kind = fields.stream is not None and isinstance(root, dict)
     refuse_errors(root, fields.errors or (ERROR if by_kind else None))
     chunks = _chunks(root, fields.chunks, beginnings)
-    abstained = _abstained(root, fields.abstained, retrieval_only=retrieval_only)
+    rule = fields.abstained
+    # without an answer everything would count as empty
+    judged = rule is not None and not (retrieval_only and rule_of(rule).values == [])
+    abstained = judged and bool(holds(rule, root))
     return Response(
         chunks=chunks,
         answer=None if retrieval_only or fields.answer is None else _answer(root, fields),
@@ -144,13 +147,6 @@ def _glimpse(written: str | None, root: Any) -> object:
         return ABSENT
 
 
-def _abstained(root: Any, condition: Condition | None, *, retrieval_only: bool) -> bool:
-    # without an answer everything would count as empty
-    if condition is None or (retrieval_only and rule_of(condition).values == []):
-        return False
-    return bool(holds(condition, root))
-
-
 def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk, ...]:
     if fields.none is not None and holds(fields.none, root):
         return ()
@@ -229,11 +225,9 @@ def _references(root: Any, response: ResponseFields, beginnings: Prefixes) -> tu
     fields = response.references
     if fields is None:
         return ()
-    references = []
-    for at in find_all(parse(fields.list), root, limit=MAX_ENTRIES) or ():
-        rel_path, vault = note_at(fields.rel_path, at, beginnings)
-        references.append(Reference(vault=vault or "", rel_path=rel_path, heading_path="", chunk_index=0))
-    return tuple(references)
+    entries = find_all(parse(fields.list), root, limit=MAX_ENTRIES) or ()
+    notes = [note_at(fields.rel_path, at, beginnings) for at in entries]
+    return tuple(Reference(vault=vault or "", rel_path=path, heading_path="", chunk_index=0) for path, vault in notes)
 
 
 def state_of(index: Index, root: Any) -> IndexState:

@@ -69,7 +69,6 @@ class McpAdapter(Guarded, Struct, frozen=True):
         return ask.ask(questions, partial(self._opened, api), api, self._settings, on_result=on_result, collect=collect)
 
     def with_headers(self, headers: Mapping[str, str]) -> McpAdapter:
-        """Return an adapter that sends these headers too, in place of others of the same name."""
         replaced = {name.lower() for name in headers}
         kept = {name: text for name, text in self._headers.items() if name.lower() not in replaced}
         return replace(self, _headers={**kept, **headers})

@@ -51,7 +51,6 @@ class ProgramAdapter:
         return state_in(parsed(body))
 
     def with_headers(self, _headers: Mapping[str, str]) -> ProgramAdapter:
-        """Refuse: a program is sent no headers, and no configuration asks for that."""
         raise NotImplementedError
 
     def ask(

@@ -66,7 +66,6 @@ class _Output(io.RawIOBase):
         return size
 
     def close(self) -> None:
-        """Close the connection."""
         if not self.closed:
             self._owner.close()
             self._connection.close()

@@ -90,11 +90,9 @@ def _version(options: Mapping[str, Any], seconds: float) -> str:
 def _check_socket(host: str) -> None:
     if not host.startswith("unix://"):
         return
-    path = Path(host.removeprefix("unix://"))
-    try:
+    path, is_socket = Path(host.removeprefix("unix://")), False
+    with contextlib.suppress(OSError):
         is_socket = stat.S_ISSOCK(path.stat().st_mode)
-    except OSError:
-        is_socket = False
     if not is_socket:
         raise CannotTell(
             f"there is no Docker socket at {cut(path)}, but `api.container` and `api.services` need a Docker engine",

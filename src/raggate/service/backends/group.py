@@ -227,7 +227,6 @@ class Group:
     _services: dict[str, Running] = field(default_factory=dict, init=False)
 
     def name(self, what: str) -> str:
-        """Return what the engine is to call something of this start."""
         return f"raggate-{self.labels[engine.INSTANCE]}-{what}"
 
     def image(self, name: str) -> str:
@@ -320,7 +319,6 @@ class Group:
         return address or ""
 
     def lost(self) -> ProcessExit | None:
-        """Return which service has ended and how, or None while they run."""
         for name, service in self._services.items():
             if (ended := service.ended()) is not None:
                 return replace(ended, message=f"lost its service {name}, which {ended.message}", service=name)

@@ -63,7 +63,6 @@ class Log:
             self._close()
 
     def feed(self, data: bytes) -> None:
-        """Take a piece of output, of any size and cut anywhere."""
         with self._lock:
             self._take(self._redactor.feed(data))
 
@@ -170,7 +169,6 @@ class ManagedProcess:
         self._reader.join(_DRAIN)
 
     def terminate(self) -> None:
-        """Send SIGTERM to its process group unless it has ended."""
         if self._code() is None:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.killpg(self.pid, signal.SIGTERM)
@@ -217,7 +215,6 @@ class ProcessGroup:
 
     @property
     def mark(self) -> dict[str, str]:
-        """The variable that every process of the group has in its environment."""
         return {MARK: self._marker}
 
     def __enter__(self) -> Self:

@@ -43,7 +43,6 @@ class Request(Struct, frozen=True, kw_only=True):
 
     @property
     def counts(self) -> bool:
-        """Whether it says how many chunks it wants."""
         return "{k}" in self.query.values() or b'"{k}"' in jsonio.dumps(self.body)
 
     @property
@@ -52,12 +51,10 @@ class Request(Struct, frozen=True, kw_only=True):
 
     @property
     def target(self) -> str:
-        """The template of path and query."""
         query = "&".join(f"{name}={text}" for name, text in self.query.items())
         return f"{self.path}?{query}" if query else self.path
 
     def template(self) -> dict[str, Any]:
-        """Return it as the configuration has it."""
         return {"path": self.target, **({} if self.body is None else {"body": dict(self.body)})}
 
 

@@ -41,7 +41,6 @@ class Pipes(LinePipes):
             return self._asked(message)
 
     def tell(self, message: Message) -> None:
-        """Send what gets no reply."""
         if message.get("method") == _INITIALIZED:
             if self._initialized:
                 return

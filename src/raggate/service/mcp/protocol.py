@@ -126,11 +126,9 @@ class Terms(Struct, frozen=True):
 
     @property
     def stateless(self) -> bool:
-        """Whether there is no session."""
         return self.version == STATELESS
 
     def params(self, given: Message) -> Message:
-        """Return the parameters of a request as this version wants them."""
         if not self.stateless:
             return given
         meta = {"protocolVersion": self.version, "clientInfo": _CLIENT, "clientCapabilities": {}}
@@ -138,7 +136,6 @@ class Terms(Struct, frozen=True):
         return {**given, "_meta": {**given.get("_meta", {}), **named}}
 
     def headers(self, message: Message) -> dict[str, str]:
-        """Return the headers of a message over HTTP as this version wants them."""
         given = {"MCP-Protocol-Version": self.version, SESSION: self.session}
         headers = {name: value for name, value in given.items() if value}
         if self.stateless and (method := message.get("method")):

@@ -78,7 +78,6 @@ class Exchange:
             raise _broken(f"{method}: {error}") from None
 
     async def tell(self, terms: Terms, message: Message) -> None:
-        """Send what gets no result."""
         reply = await self._send(terms, message)
         try:
             if not reply.is_success:
@@ -199,7 +198,6 @@ class Session:
         self._terms = Terms()
 
     async def open(self) -> Terms:
-        """Agree on terms with the server where there are none yet."""
         async with self._lock:
             if not self._terms.version:
                 self._terms = await self._greet()
