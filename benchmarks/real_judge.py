@@ -7,12 +7,12 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from judges.real_server import BUILD, NAME
-from raggate.config.judge_settings import Judges
-from raggate.judges import cassette, session
+from raggate.config.judge_settings import JudgeModelSettings, Judges
+from raggate.judges import cassette
 from raggate.judges.budget import Budget
 from raggate.judges.cassette import Cassette
 from raggate.judges.client import Client
-from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply
+from raggate.models.judging import JudgeRequest, NotJudged, Reply
 
 KEPT = Path(__file__).parents[1] / ".raggate" / "judge_benchmarks.jsonl"
 
@@ -26,10 +26,10 @@ def settings(url: str, *, schema: bool = True) -> Judges:
 
 
 @asynccontextmanager
-async def asking(judges: Judges) -> AsyncIterator[tuple[JudgeModel, Cassette, Send]]:
+async def asking(judges: Judges) -> AsyncIterator[tuple[JudgeModelSettings, Cassette, Send]]:
     """Return the model, the replies that are kept, and what sends a request whose reply is not."""
     KEPT.parent.mkdir(exist_ok=True)
     kept = Cassette(cassette.read(KEPT.read_bytes(), str(KEPT)) if KEPT.exists() else {}, KEPT)
-    (model,) = session.judge_models(judges)
+    (model,) = judges.models
     async with Client(judges, Budget(calls=judges.max_calls), lambda _: "") as client:
         yield model, kept, client.send

@@ -7,13 +7,14 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from raggate.config.judge_settings import JudgeModelSettings
 from raggate.judges.canary import CanarySet, read
 from raggate.judges.grader import Grader
 from raggate.judges.prompts import Material, Passage
 from raggate.judges.replies import GroundednessReply, ReplyFormat, schema_of
 from raggate.judges.scores import Panel
 from raggate.judges.session import Opinion
-from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, Message, NotJudged, Prompt, Usage
+from raggate.models.judging import Judgement, JudgeRequest, Message, NotJudged, Prompt, Usage
 
 F = TypeVar("F", bound=ReplyFormat)
 
@@ -24,13 +25,13 @@ class Grade(ReplyFormat):
     score: int
 
 
-def make_judge(name: str = "small", **fields: Any) -> JudgeModel:
+def make_judge(name: str = "small", **fields: Any) -> JudgeModelSettings:
     """Build a judge: by default one on a server of one's own."""
-    known = {"provider": "openai", "model": name, "build": "b1", "endpoint": "local", "base_url": "http://127.0.0.1:1"}
-    return JudgeModel(name=name, **{**known, **fields})
+    known = {"model": name, "build": "b1", "base_url": "http://127.0.0.1:1"}
+    return JudgeModelSettings.model_validate({**known, **fields})
 
 
-def make_request(text: str = "Grade this.", *, judge: JudgeModel | None = None, **fields: Any) -> JudgeRequest:
+def make_request(text: str = "Grade this.", *, judge: JudgeModelSettings | None = None, **fields: Any) -> JudgeRequest:
     """Build a request with a system message and this text of a user."""
     messages = (Message(role="system", text="You grade."), Message(role="user", text=text))
     prompt = {"name": "grade", "template": "t1", "messages": messages, "schema": schema_of(Grade)}

@@ -14,7 +14,6 @@ from benchmarks.judge_injection import ABSTENTION, CLAIM, Scale, attacks, fenced
 from judges.real_server import BUILD, NAME, RealServer
 from raggate.base.jsonio import JsonObject
 from raggate.config.judge_settings import Judges
-from raggate.judges import session
 from raggate.judges.budget import Budget
 from raggate.judges.cassette import Cassette
 from raggate.judges.client import Client
@@ -39,7 +38,7 @@ def opinions(server: RealServer, scale: Scale, materials: list[JsonObject], file
     """Have materials graded as a run does."""
     known = {"model": NAME, "build": BUILD, "base_url": server.url}
     settings = Judges.model_validate({"models": [known], "concurrency": 1})
-    (model,) = session.judge_models(settings)
+    (model,) = settings.models
 
     async def grade() -> list[Opinion[ReplyFormat]]:
         async with Client(settings, Budget(calls=settings.max_calls), lambda _: "") as client:

@@ -12,7 +12,7 @@ import pytest
 
 from judges.real_server import BUILD, NAME, RealServer, serving
 from raggate.config.judge_settings import JudgedScore, Judges
-from raggate.judges import cassette, client, session
+from raggate.judges import cassette, client
 from raggate.judges.budget import Budget, upper_bound
 from raggate.judges.cassette import Cassette
 from raggate.judges.client import Client
@@ -49,7 +49,7 @@ def settings(url: str, **more: Any) -> Judges:
 
 def request(judges: Judges, reply: type[ReplyFormat], text: str = WATER) -> JudgeRequest:
     """Build a request that says this, with the schema of a reply."""
-    (model,) = session.judge_models(judges)
+    (model,) = judges.models
     schema = bounded(schema_of(reply), passages=3)
     prompt = Prompt(name="grade", template="t", messages=(Message(role="user", text=text),), schema=schema)
     return JudgeRequest(model=model, prompt=prompt)

@@ -47,6 +47,13 @@ MIN_COVERAGE = 0.9
 PROVIDERS: tuple[str, ...] = ("openai", "anthropic", "github")
 """What stands before the colon of a model's name; a name without one is a model on a server of one's own."""
 
+_ADDRESSES = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com/v1",
+    "github": "https://models.github.ai/inference",
+}
+_KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "github": "GITHUB_TOKEN"}
+
 # a day (2024-08-06, 20241022) or a digest; a shorter number may be a size, and `latest` moves
 _DAY = r"20[0-9]{2}(?P<dash>-?)(?:0[1-9]|1[0-2])(?P=dash)(?:0[1-9]|[12][0-9]|3[01])"
 _IMMUTABLE = re.compile(rf"(?<![0-9]){_DAY}(?![0-9])|(?:sha256:|@)[0-9a-f]{{12,64}}(?![0-9a-f])")
@@ -123,9 +130,24 @@ class JudgeModelSettings(SettingsModel):
         return "github" if self.provider == "github" else "local"
 
     @property
-    def identity(self) -> tuple[str, str, Endpoint]:
-        """What tells it from another judge, as in `JudgeModel.identity`: the address does not."""
-        return self.model, self.version, self.endpoint
+    def served_as(self) -> str:
+        """Its name as the server knows it."""
+        return self.model.removeprefix(f"{self.provider}:") if self.provider else self.model
+
+    @property
+    def address(self) -> str:
+        """Where the server is."""
+        return self.base_url or _ADDRESSES[self.provider]
+
+    @property
+    def key_variable(self) -> str:
+        """The variable that holds the key; empty for none."""
+        return self.api_key_env or _KEY_VARIABLES.get(self.provider, "")
+
+    @property
+    def identity(self) -> dict[str, str]:
+        """What tells it from another judge, and must be the same for two replies to be by the same; not the address."""
+        return {"model": self.model, "build": self.version, "endpoint": self.endpoint}
 
     @model_validator(mode="after")
     def _has_an_address(self) -> JudgeModelSettings:
@@ -181,10 +203,11 @@ class Judges(SettingsModel):
 
     @model_validator(mode="after")
     def _consistent(self) -> Judges:
-        panel = {judge.identity for judge in self.models}
+        asked = [tuple(judge.identity.values()) for judge in self.asked().values()]
+        panel = {*asked[: len(self.models)]}
         if len(panel) < len(self.models):
             raise ValueError("expected every model once: at another address it is the same judge")
-        if {judge.identity for judge in self.asked().values()} == panel and len(self.asked()) > len(self.models):
+        if {*asked} == panel and len(asked) > len(self.models):
             raise ValueError("expected another model in 'spot_model' than those that judge all answers")
         if self.spot_model is not None and not self.spot_check:
             raise ValueError("expected 'spot_check: 20', or another number of answers, with 'spot_model'")

@@ -98,5 +98,5 @@ def upper_bound(request: JudgeRequest) -> Reserved:
     messages = request.prompt.messages
     read = sum(len(message.text.encode()) + PER_MESSAGE for message in messages) + len(dumps(request.prompt.schema))
     price = request.model.price
-    usd = 0.0 if price is None else (read * price.input + MAX_TOKENS * price.output) / 1e6
+    usd = 0.0 if price is None else (read * price[0] + MAX_TOKENS * price[1]) / 1e6
     return Reserved(read + MAX_TOKENS, usd)

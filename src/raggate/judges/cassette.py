@@ -45,7 +45,7 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
 
     @property
     def judge(self) -> tuple[str, ...]:
-        """What identifies the judge, as in `JudgeModel.identity`."""
+        """What identifies the judge, as in `JudgeModelSettings.identity`."""
         return self.model, self.build, self.endpoint
 
     @property

@@ -20,11 +20,11 @@ from raggate.base.jsonio import dumps
 from raggate.base.numbers import rounded, setting
 from raggate.base.quote import cut
 from raggate.base.redact import Scrubber, redact_cut
-from raggate.config.judge_settings import SECONDS, Judges
+from raggate.config.judge_settings import SECONDS, JudgeModelSettings, Judges
 from raggate.judges.budget import Budget
 from raggate.judges.providers import PROVIDERS
 from raggate.judges.replies import unescaped
-from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Usage
+from raggate.models.judging import JudgeRequest, NotJudged, Reply, Usage
 
 RETRIES = 2
 """After 408, 429, 5xx or a lost connection. Each counts as a call of the budget."""
@@ -100,10 +100,10 @@ class _Line(Struct):
 class Client:
     """Sends requests. To be used as an asynchronous context manager, within one event loop."""
 
-    def __init__(self, settings: Judges, budget: Budget, api_key: Callable[[JudgeModel], str]) -> None:
+    def __init__(self, settings: Judges, budget: Budget, api_key: Callable[[JudgeModelSettings], str]) -> None:
         self._budget = budget
         self._api_key = api_key
-        self._lines: dict[JudgeModel, _Line] = {}
+        self._lines: dict[tuple[str, str], _Line] = {}
         self._stack = AsyncExitStack()
         self._free = asyncio.Semaphore(settings.concurrency)
         self._end = 0.0
@@ -190,12 +190,12 @@ class Client:
             return _Lost(NotJudged(reason="timeout", detail=f"no reply within {waited} s"), charged=True)
         except httpx.HTTPError as error:
             unsent = isinstance(error, httpx.ConnectError | httpx.ProxyError | httpx.UnsupportedProtocol)
-            detail = f"{request.model.base_url}: {cut(error, limit=200) or type(error).__name__}"
+            detail = f"{request.model.address}: {cut(error, limit=200) or type(error).__name__}"
             return _Lost(NotJudged(reason="connection", detail=detail), again=True, charged=not unsent)
         except (httpx.InvalidURL, ValueError, ExceptionGroup) as error:
             # among them a host that IDNA does not allow and, in a group of one, a port beyond all
             problem = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
-            detail = f"{request.model.base_url} is not an address that raggate can call: {cut(problem, limit=200)}"
+            detail = f"{request.model.address} is not an address that raggate can call: {cut(problem, limit=200)}"
             return _Lost(NotJudged(reason="connection", detail=detail))
         if body is None:
             return _Lost(NotJudged(reason="invalid_reply", detail=f"more than {MOST_BYTES} bytes"), charged=True)
@@ -216,20 +216,21 @@ class Client:
         again = response.status_code in _AGAIN
         return _Lost(NotJudged(reason="status", detail=detail), again=again, wait_s=wait, charged=charged)
 
-    def _line(self, model: JudgeModel) -> _Line:
-        if model not in self._lines:
+    def _line(self, model: JudgeModelSettings) -> _Line:
+        place = (model.address, model.key_variable)
+        if place not in self._lines:
             local = model.endpoint == "local"
             http = httpx.AsyncClient(
                 # each attempt has its own end, which comes first
                 timeout=CALL_SECONDS + 5,
                 # a server of one's own is not behind the proxy that leads out
                 trust_env=not local,
-                verify=checked_by(model.base_url),
+                verify=checked_by(model.address),
                 headers={"User-Agent": "raggate"},
             )
             self._stack.push_async_callback(http.aclose)
-            self._lines[model] = _Line(http, scrub=KeyScrubber(self._api_key(model)))
-        return self._lines[model]
+            self._lines[place] = _Line(http, scrub=KeyScrubber(self._api_key(model)))
+        return self._lines[place]
 
 
 def _late(lost: _Lost | None) -> NotJudged:

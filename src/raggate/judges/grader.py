@@ -11,10 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.base.jsonio import JsonObject, fields
+from raggate.config.judge_settings import JudgeModelSettings
 from raggate.judges.prompts import Frame, render
 from raggate.judges.replies import ReplyFormat, schema_of, unescaped
 from raggate.judges.session import Asker, Opinion
-from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Usage
+from raggate.models.judging import Judgement, JudgeRequest, NotJudged, Usage
 
 _QUOTES = ('"', "'", "`")
 # a reply may stand there as JSON inside JSON inside JSON
@@ -110,7 +111,7 @@ class Grader(Struct, frozen=True, kw_only=True):
     """A model, what asks it, and the wording around the material."""
 
     ask: Asker
-    model: JudgeModel
+    model: JudgeModelSettings
     frame: Frame = "first"
 
     async def reply(self, rubric: str, material: JsonObject, expected: type[F]) -> Opinion[F]:
@@ -126,7 +127,7 @@ class Grader(Struct, frozen=True, kw_only=True):
     def value(self, score: str, value: float, opinions: Iterable[Opinion[Any]], **texts: Any) -> Judgement:
         """Return what a score came out as; `texts` are the reasons and claims of the judgement."""
         keys, usage = _cost(opinions)
-        return Judgement(score=score, value=value, judge=self.model.name, keys=keys, usage=usage, **texts)
+        return Judgement(score=score, value=value, judge=self.model.model, keys=keys, usage=usage, **texts)
 
     def none(self, score: str, problem: NotJudged, opinions: Iterable[Opinion[Any]] = ()) -> Judgement:
         """Return why a score has no value, and what that took all the same."""
@@ -136,7 +137,7 @@ class Grader(Struct, frozen=True, kw_only=True):
             value=None,
             reason=problem.reason,
             detail=problem.detail,
-            judge=self.model.name,
+            judge=self.model.model,
             keys=keys,
             usage=usage,
         )

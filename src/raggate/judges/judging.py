@@ -15,7 +15,7 @@ from raggate.judges.canary import CanarySet, agreement
 from raggate.judges.grader import Grader
 from raggate.judges.prompts import Material, material_of
 from raggate.judges.scores import Panel, names_of, templates_of
-from raggate.judges.session import Asker, Bench, judge_model, judge_models
+from raggate.judges.session import Asker, Bench
 from raggate.models.judging import (
     SEED,
     TEMPERATURE,
@@ -55,7 +55,7 @@ def _disagrees(first: Sequence[Judgement], second: Sequence[Judgement]) -> bool 
 
 def panel_of(settings: Judges, ask: Asker) -> Panel:
     """Return the judges of the answers."""
-    graders = tuple(Grader(ask=ask, model=model) for model in judge_models(settings))
+    graders = tuple(Grader(ask=ask, model=model) for model in settings.models)
     return Panel(graders=graders, scores=tuple(settings.scores), each_claim=settings.claims == "each")
 
 
@@ -109,7 +109,7 @@ async def _spot_check(
     if settings.spot_model is None:
         again = replace(panel.graders[0], frame="second")
     else:
-        again = replace(panel.graders[0], model=judge_model(settings.spot_model))
+        again = replace(panel.graders[0], model=settings.spot_model)
     second = replace(panel, graders=(again,))
     opinions = await asyncio.gather(*(second.grade(material) for material, _ in sampled))
     outcomes = [_disagrees(first, other) for (_, first), other in zip(sampled, opinions, strict=True)]
@@ -117,7 +117,7 @@ async def _spot_check(
     return SpotCheck(
         disagreement_rate=sum(told) / len(told) if told else None,
         spot_check_n=len(told),
-        by=again.model.name if settings.spot_model is not None else "",
+        by=again.model.model if settings.spot_model is not None else "",
     )
 
 
@@ -134,14 +134,13 @@ async def _canary(settings: Judges, canary: CanarySet, askers: Bench) -> Canary:
 
 def identity(settings: Judges) -> JsonObject:
     """Return what must be the same for the scores of two runs to be comparable: judges, prompts, parameters."""
-    models = judge_models(settings)
     return {
-        "models": [dict(model.identity) for model in models],
+        "models": [model.identity for model in settings.models],
         "prompts": templates_of(tuple(settings.scores), each_claim=settings.claims == "each"),
         "scores": list(settings.scores),
         "temperature": TEMPERATURE,
         "seed": SEED,
         "max_tokens": MAX_TOKENS,
-        "constrained": [model.json_schema for model in models],
+        "constrained": [model.json_schema for model in settings.models],
         "claims": settings.claims,
     }

@@ -16,7 +16,7 @@ from raggate.judges.budget import Budget
 from raggate.judges.cassette import Cassette
 from raggate.judges.prompts import without_control_tokens
 from raggate.judges.replies import ReplyFormat, parse
-from raggate.models.judging import JudgeModel, JudgeRequest, Message, NotJudged, Reply, Spending, TokenPrice, Usage
+from raggate.models.judging import JudgeRequest, Message, NotJudged, Reply, Spending, Usage
 
 F_co = TypeVar("F_co", bound=ReplyFormat, covariant=True)
 F = TypeVar("F", bound=ReplyFormat)
@@ -34,12 +34,6 @@ _ANYBODYS = ("local", "other")
 T = TypeVar("T")
 WATCH_SECONDS = 0.05
 """How often is looked whether somebody wants it to end."""
-_ADDRESSES = {
-    "openai": "https://api.openai.com/v1",
-    "anthropic": "https://api.anthropic.com/v1",
-    "github": "https://models.github.ai/inference",
-}
-_KEY_VARIABLES = {"openai": "OPENAI_API_KEY", "anthropic": "ANTHROPIC_API_KEY", "github": "GITHUB_TOKEN"}
 _TOKENS_OF_JOBS = ("INPUT_GITHUB-TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 _KEY = re.compile(r"[\x21-\x7e]+")
 
@@ -79,7 +73,7 @@ class CassetteFirst:
         self._send = send
         self._fresh = fresh
         self._under_way: dict[str, asyncio.Task[Reply | NotJudged]] = {}
-        self._strangers: dict[JudgeModel, NotJudged] = {}
+        self._strangers: dict[tuple[str, ...], NotJudged] = {}
 
     async def __call__(self, request: JudgeRequest, expected: type[F]) -> Opinion[F]:
         keys: tuple[str, ...] = ()
@@ -118,7 +112,7 @@ class CassetteFirst:
         return await self._under_way[key]
 
     async def _sent(self, request: JudgeRequest, send: Send) -> Reply | NotJudged:
-        if (stranger := self._strangers.get(request.model)) is not None:
+        if (stranger := self._strangers.get(tuple(request.model.identity.values()))) is not None:
             return replace(stranger, detail=f"not asked any more: {stranger.detail}")
         reply = await send(request)
         if isinstance(reply, NotJudged):
@@ -126,7 +120,7 @@ class CassetteFirst:
         # servers that load a file name it with its folder, which says nothing of the model, and something of a machine
         reply = replace(reply, model=_last_part(reply.model))
         if (problem := _another(request, reply.model, self._cassette)) is not None:
-            self._strangers[request.model] = problem
+            self._strangers[tuple(request.model.identity.values())] = problem
             return problem
         self._cassette.record(request, reply)
         return reply
@@ -145,13 +139,13 @@ def _another(request: JudgeRequest, answered: str, cassette: Cassette) -> NotJud
     return NotJudged(reason="other_model", detail=detail)
 
 
-def _expected_models(judge: JudgeModel) -> Collection[str]:
+def _expected_models(judge: JudgeModelSettings) -> Collection[str]:
     """Name the model that may answer; none where what was asked for is a name that moves, whoever it stands for."""
     if judge.answers_as:
         return (_last_part(judge.answers_as),)
     # at a provider's own server a `build` says which version is meant by a name that the server has for several
-    pinned = is_immutable(judge.model) or (judge.build and judge.endpoint in _ANYBODYS)
-    return (_last_part(judge.model),) if pinned else ()
+    pinned = is_immutable(judge.model) or (judge.version and judge.endpoint in _ANYBODYS)
+    return (_last_part(judge.served_as),) if pinned else ()
 
 
 def _last_part(name: str) -> str:
@@ -189,11 +183,6 @@ class Bench(Struct, frozen=True, kw_only=True):
 
 Work = Callable[[Bench], Awaitable[T]]
 """What is done with the ways to ask judges."""
-
-
-def judge_models(settings: Judges) -> tuple[JudgeModel, ...]:
-    """Return the judges of the configuration, defaults filled in."""
-    return tuple(map(judge_model, settings.models))
 
 
 def run(
@@ -239,13 +228,13 @@ async def _until(work: Awaitable[T], ended: Callable[[], bool]) -> T:
     return await task
 
 
-def api_key(judge: JudgeModel, environment: Mapping[str, str]) -> str:
+def api_key(judge: JudgeModelSettings, environment: Mapping[str, str]) -> str:
     """Return the key for a model; empty where it needs none, or there is none."""
     names = _TOKENS_OF_JOBS if judge.provider == "github" else (judge.key_variable,)
     return next((value for name in names if name and (value := environment.get(name, "").strip())), "")
 
 
-def missing_key(judge: JudgeModel, environment: Mapping[str, str]) -> NotJudged | None:
+def missing_key(judge: JudgeModelSettings, environment: Mapping[str, str]) -> NotJudged | None:
     """The error for a model whose key is missing."""
     if not judge.key_variable:
         return None
@@ -255,21 +244,3 @@ def missing_key(judge: JudgeModel, environment: Mapping[str, str]) -> NotJudged 
     if not _KEY.fullmatch(key):
         return NotJudged(reason="no_key", detail=f"{judge.key_variable} contains characters that a key cannot have")
     return None
-
-
-def judge_model(judge: JudgeModelSettings) -> JudgeModel:
-    """Return one judge, defaults filled in."""
-    provider = judge.provider
-    price = judge.price
-    return JudgeModel(
-        name=judge.model,
-        provider=provider or "openai",
-        model=judge.model.removeprefix(f"{provider}:") if provider else judge.model,
-        build=judge.version,
-        endpoint=judge.endpoint,
-        answers_as=judge.answers_as or "",
-        base_url=judge.base_url or _ADDRESSES[provider],
-        key_variable=judge.api_key_env or _KEY_VARIABLES.get(provider, ""),
-        price=None if price is None else TokenPrice(input=price[0], output=price[1]),
-        json_schema=judge.json_schema,
-    )

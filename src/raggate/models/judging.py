@@ -15,7 +15,7 @@ from typing import Annotated, Literal, Self
 from msgspec import Meta, Struct, ValidationError, convert, field
 
 from raggate.base.jsonio import JsonObject, as_dict, dumps
-from raggate.config.judge_settings import IN_POINTS, MAX_TOKENS, Endpoint, JudgingMode
+from raggate.config.judge_settings import IN_POINTS, MAX_TOKENS, JudgeModelSettings, JudgingMode
 from raggate.models.metric_names import CONTEXT_CHARS, family
 from raggate.models.provenance import Fingerprint
 
@@ -89,45 +89,6 @@ _SCALES: Mapping[str, Scale] = {
 _APART: Mapping[Scale, float] = {"points": 1.0, "share": 0.2, "yes_no": 0.0}
 
 
-class TokenPrice(Struct, frozen=True, kw_only=True):
-    """What a model costs: US dollars per million tokens."""
-
-    input: float
-    output: float
-
-
-class JudgeModel(Struct, frozen=True, kw_only=True):
-    """A model that grades.
-
-    Attributes:
-        name: as the configuration has it, provider included.
-        provider: the shelf's name of how it is asked; see `judges/providers`.
-        model: as the server knows it.
-        build: the immutable version that the configuration states; empty where the name holds it, or none is known.
-        endpoint: whose server it is on. It counts for the identity of a request, the address does not.
-        answers_as: the name that the server tells in its replies where that is not `model`; empty where it is.
-        key_variable: the environment variable that holds the key; empty for none.
-        price: None where nobody pays by the token.
-        json_schema: whether the server is made to keep to the schema of the reply.
-    """
-
-    name: str
-    provider: str
-    model: str
-    build: str
-    endpoint: Endpoint
-    base_url: str
-    answers_as: str = ""
-    key_variable: str = ""
-    price: TokenPrice | None = None
-    json_schema: bool = True
-
-    @property
-    def identity(self) -> dict[str, str]:
-        """What must be the same for two replies to be by the same judge."""
-        return {"model": self.name, "build": self.build, "endpoint": self.endpoint}
-
-
 class Message(Struct, frozen=True, kw_only=True):
     """One message of a prompt."""
 
@@ -157,7 +118,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 class JudgeRequest(Struct, frozen=True, kw_only=True):
     """What one model is asked once: everything that the reply depends on, as far as it is known."""
 
-    model: JudgeModel
+    model: JudgeModelSettings
     prompt: Prompt
 
     @property
@@ -165,7 +126,7 @@ class JudgeRequest(Struct, frozen=True, kw_only=True):
         """The SHA-256 of the whole rendered request, in hexadecimal: the same request has the same key."""
         whole = {
             **self.model.identity,
-            "provider": self.model.provider,
+            "provider": self.model.provider or "openai",
             "messages": [{"role": message.role, "text": message.text} for message in self.prompt.messages],
             "schema": self.prompt.schema,
             "constrained": self.model.json_schema,
@@ -222,13 +183,12 @@ class Usage(Struct, frozen=True, kw_only=True):
         )
 
     @classmethod
-    def of(cls, model: JudgeModel, reply: Reply) -> Usage:
+    def of(cls, model: JudgeModelSettings, reply: Reply) -> Usage:
         """Return what one reply took."""
         read, written = reply.input_tokens, reply.output_tokens
         if read is None or written is None:
             return cls(replies=1, untold=1, usd=None)
-        price = model.price
-        usd = None if price is None else (read * price.input + written * price.output) / 1e6
+        usd = None if model.price is None else (read * model.price[0] + written * model.price[1]) / 1e6
         return cls(replies=1, input_tokens=read, output_tokens=written, usd=usd)
 
     def amounts(self) -> dict[str, float]:

@@ -75,10 +75,10 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
 
     def warn_of_missing_keys(self) -> None:
         """Warn of judges that cannot be asked because a key is missing."""
-        for model in map(session.judge_model, self.settings.asked().values()):
+        for model in self.settings.asked().values():
             missing = session.missing_key(model, self.environment)
             if missing is not None and self.settings.mode != "replay":
-                self.say(f"{model.name} is not asked, because {missing.detail}. Only replies of the cassette count")
+                self.say(f"{model.model} is not asked, because {missing.detail}. Only replies of the cassette count")
 
     def judge(self, run: Run) -> Run:
         """Judge all answers of a run, and say what that took."""

@@ -18,7 +18,6 @@ from raggate.config.judge_settings import Judges
 from raggate.inputs.authoring.passages import Passage
 from raggate.inputs.authoring.proposals import Proposal
 from raggate.inputs.authoring.written_questions import QuestionCheck, passages_to_ask, sifted
-from raggate.judges import session
 from raggate.judges.cassette import Cassette
 from raggate.judges.grader import Grader
 from raggate.judges.replies import QuestionReply
@@ -96,8 +95,7 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
 
 
 def _grader(settings: Judges, ways: Bench) -> Grader:
-    model = session.judge_model(settings.models[0])
-    return Grader(ask=ways.first, model=model, frame="question")
+    return Grader(ask=ways.first, model=settings.models[0], frame="question")
 
 
 class _Writing(Struct, frozen=True):

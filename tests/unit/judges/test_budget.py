@@ -9,7 +9,7 @@ import pytest
 from judging import make_judge, make_request
 from raggate.config.judge_settings import MAX_TOKENS
 from raggate.judges.budget import Budget, Reserved, upper_bound
-from raggate.models.judging import TokenPrice, Usage
+from raggate.models.judging import Usage
 
 REQUEST = make_request()
 
@@ -44,7 +44,7 @@ def test_what_is_set_aside_is_more_than_a_call_can_take() -> None:
 
 def test_a_call_waits_for_what_others_have_set_aside() -> None:
     """A call that fits as soon as one under way has taken less than it might is not refused, but waits."""
-    request = make_request(judge=make_judge(price=TokenPrice(input=1e6, output=0)))
+    request = make_request(judge=make_judge(price=[100_000, 0]))
 
     async def spend() -> None:
         budget = Budget(calls=9, usd=upper_bound(request).usd + 1)
@@ -75,7 +75,7 @@ def test_what_a_server_does_not_tell_counts_as_the_most() -> None:
 
 def test_dollars_are_counted_by_the_price_and_their_limit_holds() -> None:
     """What replies cost adds up, and a call that could cost more than what is left is not made."""
-    request = make_request(judge=make_judge(price=TokenPrice(input=1e6, output=0)))
+    request = make_request(judge=make_judge(price=[100_000, 0]))
 
     async def spend() -> None:
         budget = Budget(calls=9, usd=upper_bound(request).usd + 1)
@@ -92,7 +92,7 @@ def test_dollars_are_counted_by_the_price_and_their_limit_holds() -> None:
 
 def test_a_call_without_a_price_is_never_free() -> None:
     """From the first call to a model without a price on, cost is unknown, also where the call is refused."""
-    priced = make_request(judge=make_judge(price=TokenPrice(input=1, output=1)))
+    priced = make_request(judge=make_judge(price=[1, 1]))
 
     async def spend() -> None:
         budget = Budget(calls=9)

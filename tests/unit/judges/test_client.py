@@ -15,7 +15,7 @@ from raggate.config.judge_settings import Judges
 from raggate.judges import client
 from raggate.judges.budget import Budget, upper_bound
 from raggate.judges.client import Client
-from raggate.models.judging import JudgeRequest, NotJudged, Reply, Spending, TokenPrice
+from raggate.models.judging import JudgeRequest, NotJudged, Reply, Spending
 from tables import each_row
 
 MODEL = {"model": "small", "base_url": "http://127.0.0.1:1", "build": "b1"}
@@ -125,7 +125,7 @@ def test_what_may_pass_is_tried_again_and_counted(status: int) -> None:
 def test_what_a_server_gave_up_is_charged(status: int, headers: dict[str, str]) -> None:
     """A gateway may give up after the reply was made and paid for: the most that the call can have taken counts."""
     with over_connections(lambda _: Answer(status=status, headers=headers)) as server:
-        requests = requests_to(server, price=TokenPrice(input=1, output=1))
+        requests = requests_to(server, price=[1, 1])
         _, spending = send(requests)
     assert spending.calls == (1 if headers or status == 520 else 3)
     assert spending.untold == spending.calls
@@ -201,7 +201,7 @@ def test_an_environment_that_lets_nobody_connect_is_told(
     for name in ("HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy", "SSL_CERT_FILE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv(variable, value)
-    judge = make_judge(endpoint="other", base_url="https://judge.invalid")
+    judge = make_judge("openai:gpt-4o-2024-08-06", base_url="https://judge.invalid")
     ((told,), spending) = send([make_request(judge=judge)])
     assert isinstance(told, NotJudged)
     assert told.reason == "connection"
@@ -221,7 +221,7 @@ def test_an_environment_that_lets_nobody_connect_is_told(
 )
 def test_an_address_that_cannot_be_asked_is_told(url: str) -> None:
     """A host or a port that there cannot be is a reason with the address, and nothing is charged."""
-    ((told,), spending) = send([make_request(judge=make_judge(base_url=url))])
+    ((told,), spending) = send([make_request(judge=make_judge().model_copy(update={"base_url": url}))])
     assert isinstance(told, NotJudged)
     assert told.reason == "connection"
     assert told.detail.startswith(url)

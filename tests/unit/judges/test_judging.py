@@ -113,7 +113,7 @@ def test_a_spot_check_by_a_second_model() -> None:
     """Of two answers a second model is two points away from one: a rate of 0.5 over 2."""
 
     def reply(request: JudgeRequest) -> GroundednessReply:
-        far = request.model.name == "second" and 'Question a?"' in request.prompt.messages[1].text
+        far = request.model.model == "second" and 'Question a?"' in request.prompt.messages[1].text
         return grounded(2 if far else 4, unsupported_claims=["b"])
 
     spot = {"spot_check": 10, "spot_model": judge("second")}
@@ -137,7 +137,7 @@ def test_a_spot_check_that_says_nothing_has_no_rate() -> None:
     """Where the second opinion has no value, there is no rate, and not a rate of nought."""
 
     def reply(request: JudgeRequest) -> GroundednessReply | NotJudged:
-        return NotJudged(reason="timeout") if request.model.name == "second" else FOUR
+        return NotJudged(reason="timeout") if request.model.model == "second" else FOUR
 
     spot = {"spot_check": 1, "spot_model": judge("second")}
     check = judged([answer("a")], Asking(ScriptedAsker(groundedness=reply)), **spot).spot_check

@@ -10,15 +10,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from msgspec.structs import replace
 
 from fakes.judge_server import Answer, FakeJudge
 from judging import Grade, make_judge, make_request
-from raggate.config.judge_settings import Judges
+from raggate.config.judge_settings import JudgeModelSettings, Judges
 from raggate.judges import cassette, session
 from raggate.judges.cassette import Cassette
-from raggate.judges.session import Asker, Bench, CassetteFirst, Opinion, Work, judge_models
-from raggate.models.judging import Judgement, JudgeModel, JudgeRequest, NotJudged, Reply, Spending
+from raggate.judges.session import Asker, Bench, CassetteFirst, Opinion, Work
+from raggate.models.judging import Judgement, JudgeRequest, NotJudged, Reply, Spending
 
 Graded = tuple[tuple[Judgement, ...], Spending]
 UNSET: dict[str, str] = {}
@@ -29,7 +28,7 @@ def settings_for(url: str, **keys: Any) -> Judges:
     return Judges.model_validate({"models": [{"model": "small", "base_url": url, "build": "b1"}], **keys})
 
 
-def grade(model: JudgeModel, on_reply: Callable[[], None] = lambda: None) -> Work[tuple[Judgement, ...]]:
+def grade(model: JudgeModelSettings, on_reply: Callable[[], None] = lambda: None) -> Work[tuple[Judgement, ...]]:
     """Have each of three texts graded."""
 
     async def one(name: str, ask: Asker) -> Judgement:
@@ -49,7 +48,7 @@ def judge(settings: Judges, path: Path, environment: dict[str, str] = UNSET) -> 
     """Have the texts graded by the first judge, and put the cassette in order."""
     known = cassette.read(path.read_bytes(), path.name) if path.exists() else {}
     tape = Cassette(known, path, fresh=settings.mode == "refresh")
-    graded = session.run(grade(judge_models(settings)[0]), settings, environment, tape)
+    graded = session.run(grade(settings.models[0]), settings, environment, tape)
     tape.put_in_order()
     return graded
 
@@ -100,7 +99,7 @@ def test_what_is_asked_anew_is_asked_once_in_a_run(tmp_path: Path) -> None:
 
     with FakeJudge() as server:
         settings = settings_for(server.url)
-        (model,) = judge_models(settings)
+        (model,) = settings.models
         judge(settings, path)
         tape = Cassette(cassette.read(path.read_bytes(), "c.jsonl"), path)
         called, spending = session.run(work, settings, {}, tape)
@@ -127,7 +126,7 @@ def test_a_run_that_is_ended_leaves_what_it_has(tmp_path: Path) -> None:
         begin = time.monotonic()
         with pytest.raises(KeyboardInterrupt):
             session.run(
-                grade(judge_models(settings)[0]),
+                grade(settings.models[0]),
                 settings,
                 {},
                 Cassette({}, path),
@@ -236,7 +235,7 @@ def test_what_went_wrong_is_not_recorded(tape: Cassette, tmp_path: Path) -> None
     assert not (tmp_path / "c.jsonl").exists()
 
 
-UNPINNED = make_judge("qwen", build="")
+UNPINNED = make_judge("qwen", build="unpinned")
 """A model on a server of one's own that may have no version: whoever answers first is believed."""
 
 
@@ -256,23 +255,23 @@ def test_another_model_than_before_is_refused(tape: Cassette, tmp_path: Path) ->
     ("judge", "answered", "right"),
     [
         (
-            make_judge("openai:gpt-4o-2024-08-06", model="gpt-4o-2024-08-06", endpoint="openai"),
+            make_judge("openai:gpt-4o-2024-08-06", base_url=None),
             "gpt-4o-2024-08-06",
             True,
         ),
-        (make_judge("openai:gpt-4o-2024-08-06", model="gpt-4o-2024-08-06", endpoint="openai"), "gpt-4o-mini", False),
-        (make_judge("openai:gpt-4o-2024-08-06", model="gpt-4o-2024-08-06", endpoint="other"), "gpt-4o-mini", False),
-        (make_judge("openai:gpt-4o", model="gpt-4o", endpoint="openai"), "gpt-4o-2024-08-06", True),
+        (make_judge("openai:gpt-4o-2024-08-06", base_url=None), "gpt-4o-mini", False),
+        (make_judge("openai:gpt-4o-2024-08-06"), "gpt-4o-mini", False),
+        (make_judge("openai:gpt-4o", base_url=None, build="2024"), "gpt-4o-2024-08-06", True),
         (make_judge("Qwen/qwen-14b"), "/models/qwen-14b", True),
         (make_judge("Qwen/qwen-14b"), "/models/qwen-0.5b.gguf", False),
         # a server that names nobody, and one whose name is stated
         (make_judge("Qwen/qwen-14b"), "", True),
         (make_judge("Qwen/qwen-14b", answers_as="/srv/qwen-14b-q4.gguf"), "/models/qwen-14b-q4.gguf", True),
-        (make_judge("Qwen/qwen-14b", build="", answers_as="qwen-14b-q4.gguf"), "qwen-0.5b.gguf", False),
+        (make_judge("Qwen/qwen-14b", build="unpinned", answers_as="qwen-14b-q4.gguf"), "qwen-0.5b.gguf", False),
     ],
 )
 def test_a_model_with_a_version_must_answer_itself(
-    tape: Cassette, judge: JudgeModel, answered: str, right: bool
+    tape: Cassette, judge: JudgeModelSettings, answered: str, right: bool
 ) -> None:
     """Whoever answers first must be the model that was asked for, or what its server is said to call it."""
     server = Server(Reply(text='{"score": 3}', model=answered))
@@ -285,7 +284,7 @@ def test_a_recorded_reply_by_another_model_is_none(tape: Cassette, tmp_path: Pat
     """A line by a model that may not answer any more has not judged when it is replayed, and is asked for else."""
     named = make_judge("Qwen/qwen-14b", answers_as="qwen-0.5b.gguf")
     ask(tape, Server(Reply(text='{"score": 5}', model="qwen-0.5b.gguf")), make_request("One.", judge=named))
-    request = make_request("One.", judge=replace(named, answers_as=""))
+    request = make_request("One.", judge=make_judge("Qwen/qwen-14b"))
     (replayed,) = ask(recorded(tmp_path), None, request)
     assert isinstance(replayed.says, NotJudged)
     assert replayed.says.reason == "other_model"
@@ -304,7 +303,7 @@ def test_who_is_another_model_is_asked_no_more(tape: Cassette) -> None:
         return [await asker(request, Grade) for request in (*requests, make_request(judge=UNPINNED))]
 
     first, second, other = asyncio.run(ask_in_turn())
-    assert [request.model.name for request in server.asked] == ["large", "qwen"]
+    assert [request.model.model for request in server.asked] == ["large", "qwen"]
     assert isinstance(first.says, NotJudged)
     assert second.says == NotJudged(reason="other_model", detail=f"not asked any more: {first.says.detail}")
     assert other.says == Grade(score=3)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from judging import make_judge, make_request
-from raggate.models.judging import Judgement, JudgeRequest, Message, Reply, TokenPrice, Usage, usage_of
+from raggate.models.judging import Judgement, JudgeRequest, Message, Reply, Usage, usage_of
 from tables import each_row
 
 FIRST = make_request()
-PRICED = make_judge(price=TokenPrice(input=0.5, output=2.0))
+PRICED = make_judge(price=[0.5, 2.0])
 
 
 @each_row(
@@ -18,8 +18,8 @@ PRICED = make_judge(price=TokenPrice(input=0.5, output=2.0))
         make_request("Grade that."),
         make_request(judge=make_judge("large")),
         make_request(judge=make_judge(build="b2")),
-        make_request(judge=make_judge(endpoint="other")),
-        make_request(judge=make_judge(provider="anthropic")),
+        make_request(judge=make_judge("openai:small")),
+        make_request(judge=make_judge("anthropic:small")),
         make_request(judge=make_judge(json_schema=False)),
         make_request(schema={"type": "object"}),
         make_request(messages=(*FIRST.prompt.messages, Message(role="user", text=""))),
@@ -36,7 +36,7 @@ def test_whatever_a_reply_depends_on_is_in_the_key(other: JudgeRequest) -> None:
     [
         make_request(),
         make_request(judge=make_judge(base_url="http://10.0.0.7:9999")),
-        make_request(judge=make_judge(key_variable="KEY", price=TokenPrice(input=1, output=1))),
+        make_request(judge=make_judge(api_key_env="KEY", price=[1, 1])),
         make_request(about={"case": "q1"}),
     ],
 )

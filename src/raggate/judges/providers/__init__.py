@@ -14,11 +14,12 @@ from raggate.judges.providers.http_call import HttpCall
 from raggate.models.judging import JudgeRequest, NotJudged, Reply
 
 PROVIDERS: dict[str, Provider] = {
+    "": openai_chat,
     "openai": openai_chat,
     "anthropic": anthropic,
     "github": openai_chat,
 }
-"""By the name in `JudgeModel.provider`. A server of one's own speaks as OpenAI's does."""
+"""By the name in `JudgeModelSettings.provider`. A server of one's own speaks as OpenAI's does."""
 
 
 class Provider(Protocol):

@@ -17,7 +17,7 @@ def call(request: JudgeRequest, api_key: str) -> HttpCall:
     """`POST <base>/v1/messages`."""
     messages = request.prompt.messages
     body: dict[str, object] = {
-        "model": request.model.model,
+        "model": request.model.served_as,
         "system": "\n\n".join(message.text for message in messages if message.role == "system"),
         "messages": [
             {"role": message.role, "content": message.text} for message in messages if message.role != "system"
@@ -33,7 +33,7 @@ def call(request: JudgeRequest, api_key: str) -> HttpCall:
         }
         body |= {"tools": [tool], "tool_choice": {"type": "tool", "name": request.prompt.name}}
     headers = {"anthropic-version": API_VERSION, **({"x-api-key": api_key} if api_key else {})}
-    return HttpCall(url=endpoint_url(request.model.base_url, "messages"), json=body, headers=headers)
+    return HttpCall(url=endpoint_url(request.model.address, "messages"), json=body, headers=headers)
 
 
 def read(body: bytes) -> Reply | NotJudged:

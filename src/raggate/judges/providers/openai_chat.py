@@ -16,7 +16,7 @@ def call(request: JudgeRequest, api_key: str) -> HttpCall:
     # OpenAI's own server has given the limit another name, which most others do not know
     limit = "max_completion_tokens" if request.model.endpoint == "openai" else "max_tokens"
     body: dict[str, object] = {
-        "model": request.model.model,
+        "model": request.model.served_as,
         "messages": [{"role": message.role, "content": message.text} for message in request.prompt.messages],
         "temperature": TEMPERATURE,
         "seed": SEED,
@@ -27,7 +27,7 @@ def call(request: JudgeRequest, api_key: str) -> HttpCall:
         schema = {"name": request.prompt.name, "strict": True, "schema": request.prompt.schema}
         body["response_format"] = {"type": "json_schema", "json_schema": schema}
     headers = {"Authorization": f"Bearer {api_key}"} if api_key else {}
-    url = endpoint_url(request.model.base_url, "chat/completions")
+    url = endpoint_url(request.model.address, "chat/completions")
     return HttpCall(url=url, json=body, headers=headers)
 
 

@@ -12,7 +12,7 @@ from raggate.models.judging import NotJudged, Reply
 from tables import each_row
 
 ANTHROPIC = PROVIDERS["anthropic"]
-JUDGE = make_judge("claude", provider="anthropic", base_url="https://api.anthropic.com")
+JUDGE = make_judge("anthropic:claude", base_url="https://api.anthropic.com")
 
 
 def answer(*content: dict[str, Any], stop: str = "end_turn") -> bytes:

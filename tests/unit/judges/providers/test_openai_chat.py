@@ -43,7 +43,7 @@ def test_temperature_and_seed_are_always_sent() -> None:
 
 def test_openai_has_another_name_for_the_limit() -> None:
     """OpenAI's own server is told the limit under its newer name."""
-    sent = OPENAI.call(make_request(judge=make_judge(endpoint="openai")), "key").json
+    sent = OPENAI.call(make_request(judge=make_judge("openai:gpt-4o", base_url=None)), "key").json
     assert "max_tokens" not in sent
     assert sent["max_completion_tokens"] == 2000
 
@@ -64,7 +64,7 @@ def test_the_version_is_added_where_the_address_has_none(base_url: str, url: str
 
 def test_github_models_has_no_version_in_its_address() -> None:
     """GitHub Models is asked below its own path."""
-    judge = make_judge(provider="github", base_url="https://models.github.ai/inference")
+    judge = make_judge("github:gpt-4o", base_url=None)
     call = PROVIDERS["github"].call(make_request(judge=judge), "token")
     assert call.url == "https://models.github.ai/inference/chat/completions"
 
