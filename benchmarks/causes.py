@@ -380,7 +380,7 @@ def _lists() -> Iterator[Row]:
         yield Row(
             f"chunks {times} times",
             each_list(partial(doubled, times)),
-            r"copies|same text|nearly the same|twice|distinct|several times",
+            r"copies|same text|twice|distinct|several times",
         )
     yield Row("lists reversed", each_list(reversed_lists), r"revers|opposite|upside|wrong way", "order|rank")
     for depth in (3, 12):

@@ -179,7 +179,7 @@ FAULTS = [
         "copies of notes",
         "Most likely cause: notes added since the baseline rose above the passages",
         "demoted",
-        "; the passage now above it says nearly the same and is from a note added since the baseline",
+        "; the passage now above it is from a note added since the baseline",
         vault=copy_notes,
     ),
     Fault(

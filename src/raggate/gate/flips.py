@@ -222,7 +222,7 @@ def _described(kind: Literal["broke", "fixed", "fell", "missed", "absent"], aske
         after=asked.after,
         why="" if cause is None else sentence(cause),
         cause=cause,
-        displaced_by=None if risen is None else of_chunk(risen[1]),
+        displaced_by=None if risen is None else of_chunk(risen),
         must_pass=case.must_pass,
         support=supports[0] if supports else None,
         trace_id=item.result.trace_id,

@@ -106,8 +106,8 @@ class Cause(Struct, frozen=True, kw_only=True):
         after: its place in this one.
         last: the lowest score that is listed.
         limits: what scores the API's threshold lies between, in the baseline and now; None where that is not known.
-        copy: whether what stands above the passage now, and did not, says nearly the same.
-        newer: whether it is of a note that was added or changed since the baseline.
+        newer: whether what stands above the passage now, and did not, is of a note that was added or changed since the
+            baseline.
         overtakers: of a passage whose score did not fall, the chunks above it now that were not: the name of each, and
             its score in the baseline (None if it was not listed) and now.
         stood_clear: of a passage that did not come back, whether it stood too far above what is listed for scores that
@@ -128,7 +128,6 @@ class Cause(Struct, frozen=True, kw_only=True):
     after: ListEntry | None = None
     last: float | None = None
     limits: tuple[Range | None, Range | None] = (None, None)
-    copy: bool = False
     newer: Literal["", "added", "changed"] = ""
     overtakers: tuple[tuple[str, float | None, float], ...] = ()
     stood_clear: bool = False

@@ -213,7 +213,6 @@ class Labels(Struct, frozen=True):
         strange_headings: positions of chunks whose heading path their note in the vault does not have.
         strange_texts: positions of chunks whose text does not stand in their note in the vault.
         filed_elsewhere: positions of chunks of a gold note that hold the gold section's text under another heading.
-        copies: positions of chunks above the first match that are no match and say what a gold support does.
         leaks: texts of private notes that it holds, whatever note they are said to be of.
         ambiguous: positions of chunks whose heading reads as a gold one and could as well be another one of their note.
         judged: positions of chunks that match no gold support and are of a place that the golden set judges: one that
@@ -233,7 +232,6 @@ class Labels(Struct, frozen=True):
     strange_headings: tuple[int, ...] = ()
     strange_texts: tuple[int, ...] = ()
     filed_elsewhere: tuple[int, ...] = ()
-    copies: tuple[int, ...] = ()
     leaks: tuple[Leak, ...] = ()
     ambiguous: tuple[int, ...] = ()
     judged: tuple[int, ...] = ()

@@ -192,7 +192,7 @@ def _labelled(row: LabelledRow, place: str, cases: Mapping[str, Case]) -> Labell
     chunks = len(result.chunks)
     positions = (
         *(*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts),
-        *(*labels.filed_elsewhere, *labels.copies, *labels.ambiguous, *labels.judged),
+        *(*labels.filed_elsewhere, *labels.ambiguous, *labels.judged),
         *(position for position, _ in labels.partly),
     )
     per_chunk = (labels.matches, labels.heading_only, labels.bodiless, *([labels.lengths] if labels.lengths else ()))

@@ -28,18 +28,6 @@ from raggate.scoring.metrics.context import lengths_of
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
 
-JUDGED = 5
-"""Chunks above the first match that are compared with it."""
-
-SHINGLE = 3
-"""Words in a row that are compared."""
-
-ALIKE = 0.8
-"""Share of the shorter text's shingles from which on two texts say nearly the same."""
-
-FEWEST = 8
-"""Shingles below which a text is too short to be a copy of another."""
-
 ModeCounts = dict[str, dict[str, int]]
 _COUNTED = ("answers", "selected", "several", "served", "outside")
 """By mode: `answers` that tell what they selected and the `selected` folders of all; `several` that have chunks and
@@ -95,21 +83,6 @@ def filed_elsewhere(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], c
     )
 
 
-def copies(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case) -> tuple[int, ...]:
-    """Return the positions of chunks above the first match that say the same: its gold snippet, or nearly its words."""
-    first = next((position for position, matched in enumerate(matches) if matched), len(chunks))
-    if not first:
-        return ()
-    own = frozenset(_shingles(chunks[first].text) if first < len(chunks) else ())
-    snippets = [snippet for support in case.gold_supports for snippet in support.snippets]
-    paths = {support.rel_path for support in case.gold_supports}
-    return tuple(
-        position
-        for position, chunk in enumerate(chunks[: min(first, JUDGED)])
-        if (chunk.rel_path not in paths and contains_snippet(chunk.text, snippets)) or _alike(own, chunk.text)
-    )
-
-
 def _holds_section(chunk: Chunk, support: Support, case: Case) -> bool:
     heading = support.heading_path
     if not support.rel_path or chunk.rel_path != support.rel_path or heading is None:
@@ -123,22 +96,6 @@ def _holds_section(chunk: Chunk, support: Support, case: Case) -> bool:
 
 def _lines(text: str) -> Iterator[str]:
     return (fold(line).lstrip("#").strip() for line in text.splitlines())
-
-
-def _alike(own: frozenset[tuple[str, ...]], text: str) -> bool:
-    if len(own) < FEWEST:
-        return False
-    shared = own.intersection(_shingles(text))
-    # most texts share nothing, and what they have themselves need not be gathered
-    if len(shared) < ALIKE * FEWEST:
-        return False
-    shorter = min(len(own), len(frozenset(_shingles(text))))
-    return shorter >= FEWEST and len(shared) >= ALIKE * shorter
-
-
-def _shingles(text: str) -> Iterator[tuple[str, ...]]:
-    row = words(text.casefold())
-    return zip(*(row[start:] for start in range(SHINGLE)), strict=False)
 
 
 def count_folders(item: LabelledResult, counted: ModeCounts) -> None:
@@ -261,7 +218,6 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledRes
         duplicates=tuple(duplicates),
         truncated=truncated,
         filed_elsewhere=filed_elsewhere(chunks, matches, case),
-        copies=copies(chunks, matches, case),
         judged=judged_places(chunks, matches, case),
     )
     return LabelledResult(case=case, result=result, labels=labels)

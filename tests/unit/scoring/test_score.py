@@ -508,42 +508,6 @@ def test_filed_elsewhere(support: Any, chunk: Chunk, case: dict[str, Any], posit
     assert labels(support, chunk, **case).filed_elsewhere == positions
 
 
-OTHER = {"rel_path": "b.md", "heading_path": "# B"}
-
-
-@each_row(
-    ("chunks", "positions"),
-    [
-        pytest.param([make_chunk("c", **OTHER, text=GOLD)], (0,), id="snippet-in-another-note"),
-        pytest.param([make_chunk("c", **OTHER, text=f"As noted: {GOLD} So it goes.")], (0,), id="in-more-words"),
-        pytest.param(
-            [make_chunk("c", **OTHER, text="Another thing altogether, of no use here.")], (), id="another-text"
-        ),
-        pytest.param([make_chunk("c", **OTHER, text="to the left")], (), id="a-few-words-of-it"),
-    ],
-)
-def test_copies_above_the_passage(chunks: list[Chunk], positions: tuple[int, ...]) -> None:
-    """What stands above the passage is a copy where it holds its snippet, or nearly all of its words in a row."""
-    gold = make_chunk("gold", heading_path="# A > ## Valve", text=GOLD)
-    assert labels(SNIPPET, *chunks, gold).copies == positions
-
-
-@each_row(
-    ("same", "positions"),
-    [
-        pytest.param(10, (0,), id="all"),
-        pytest.param(9, (0,), id="seven-of-eight-rows"),
-        pytest.param(8, (), id="six-of-eight-rows"),
-    ],
-)
-def test_how_much_of_the_shorter_text_makes_a_copy(same: int, positions: tuple[int, ...]) -> None:
-    """Four fifths of the rows of three words that the shorter text has, however long the other one is."""
-    words = [f"word{number}" for number in range(10)]
-    longer = " ".join([*words[:same], *(f"other{number}" for number in range(40))])
-    gold = make_chunk("gold", heading_path="# A > ## Valve", text=" ".join(words))
-    assert labels(PLAIN, make_chunk("c", **OTHER, text=longer), gold).copies == positions
-
-
 def test_entries_hold_hashes_scores_and_supports() -> None:
     """Each place has the hashes of note, chunk and heading, the scores as told, and which gold supports it matches."""
     chunk = make_chunk("c1", score_final=0.5, score_vector=0.25)

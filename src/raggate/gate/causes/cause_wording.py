@@ -82,9 +82,7 @@ def _chunk_not_searched(cause: Cause) -> str:
 
 
 def _demoted(cause: Cause) -> str:
-    kinds = ["says nearly the same"] if cause.copy else []
-    kinds += [f"is from a note {cause.newer} since the baseline"] if cause.newer else []
-    above = f"; the passage now above it {' and '.join(kinds)}" if kinds else ""
+    above = f"; the passage now above it is from a note {cause.newer} since the baseline" if cause.newer else ""
     returned = counted(cause.returned or 0, "passage")
     if cause.after is None and cause.last is not None:
         score = cause.before.final if cause.before is not None else None

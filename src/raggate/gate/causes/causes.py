@@ -140,8 +140,7 @@ def demoted(asked: Asked, returned: int) -> Cause:
         after=now,
         overtakers=tuple(_overtakers(asked, entry, now)) if entry is not None and now is not None else (),
         last=_last(asked) if after is None else None,
-        copy=above is not None and above[0] in asked.item.labels.copies,
-        newer=_newer(asked, above[1]) if above is not None else "",
+        newer=_newer(asked, above) if above is not None else "",
     )
 
 

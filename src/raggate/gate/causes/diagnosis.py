@@ -365,8 +365,6 @@ def _by_itself(cause: Cause | None) -> Iterator[str]:
         yield GROUPS[cause.code]
     if cause is not None and cause.newer:
         yield f"notes {cause.newer} since the baseline rose above the passages"
-    if cause is not None and cause.copy:
-        yield "what rose above the passages says nearly the same"
 
 
 def _these(causes: Sequence[Flip], *, red: bool) -> str:

@@ -151,8 +151,8 @@ class Asked(Struct, frozen=True, kw_only=True):
             self, before=first_ranks(self.old_entries).get(index), after=first_ranks(self.entries).get(index)
         )
 
-    def risen(self) -> tuple[int, Chunk] | None:
-        """Return position and chunk of the first that stands where the passage stood, or above, and did not before.
+    def risen(self) -> Chunk | None:
+        """Return the first chunk that stands where the passage stood, or above, and did not before.
 
         None where none is known to: a chunk that the baseline does not list may be another piece of a note that stood
         there.
@@ -169,7 +169,7 @@ class Asked(Struct, frozen=True, kw_only=True):
         for _, position, chunk in retrieved:
             new = chunk.rel_path != "" and short_hash(chunk.rel_path) not in notes
             if not matches[position] and (new or short_hash(chunk.chunk_id) in lower):
-                return position, chunk
+                return chunk
         return None
 
 

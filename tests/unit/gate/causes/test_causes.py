@@ -407,18 +407,17 @@ def test_conclusions_in_words(item: LabelledResult, before: list[Chunk], fields:
 
 
 @each_row(
-    ("labels", "changes", "tail"),
+    ("changes", "tail"),
     [
-        ({"copies": (0,)}, {}, "; the passage now above it says nearly the same"),
-        ({}, {"work/x.md": "added"}, "; the passage now above it is from a note added since the baseline"),
-        ({}, {"work/x.md": "changed"}, "; the passage now above it is from a note changed since the baseline"),
-        ({}, {"home/x.md": "added"}, ""),
+        ({"work/x.md": "added"}, "; the passage now above it is from a note added since the baseline"),
+        ({"work/x.md": "changed"}, "; the passage now above it is from a note changed since the baseline"),
+        ({"home/x.md": "added"}, ""),
     ],
 )
-def test_what_rose_above_it(labels: Any, changes: Any, tail: str) -> None:
-    """What rose above the passage is called a copy, or of a newer note, where it is."""
+def test_what_rose_above_it(changes: Any, tail: str) -> None:
+    """What rose above the passage is called newer where its note is."""
     score = "score 0.8 as before; overtaken by work/x.md › A (0.9, not listed before)"
-    cause = explained(answer({}, X9, GOLD, labels=labels), GOLD, after=2, changes=changes)
+    cause = explained(answer({}, X9, GOLD), GOLD, after=2, changes=changes)
     assert in_words(cause) == f"fell among the 2 passages returned; {score}{tail}"
 
 
