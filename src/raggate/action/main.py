@@ -164,12 +164,12 @@ def _hand_over(runner: Runner, state: StepState, code: int, *, waived: bool) -> 
 
 def _summary(state: StepState, code: int, *, room: int, lenient: bool) -> str:
     if state.summary:
-        return commands.bounded(state.summary, room)
+        return state.summary
     if state.reporter is None or not state.reporter.tells(code):
         return results.summary(state.directory, state.error, code)
     for line in state.reporter.annotate(lenient=lenient):
         print(line)  # noqa: T201 - a log command
-    return commands.bounded(state.reporter.summary(limit=room), room)
+    return state.reporter.summary(limit=room)
 
 
 def _sweep(environment: Mapping[str, str]) -> None:

@@ -21,7 +21,7 @@ from raggate.config.schema import Config
 from raggate.github import untrusted_run, workflow_files
 from raggate.github.rest import artifacts, pulls
 from raggate.github.rest.artifacts import Artifact
-from raggate.github.rest.client import GitHubError, address, unexpected
+from raggate.github.rest.client import address
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.inputs.git_objects import find
@@ -142,17 +142,12 @@ def image_of(run: Run) -> str:
 
 
 def _record(repository: Repository, selector: RunSelector) -> dict[str, Any]:
-    try:
-        record = repository.workflow_run(selector.run)
-    except GitHubError as error:
-        if error.status == 404:
-            raise CannotTell(
-                f"there is no workflow run {selector.run} in {cut(repository.name)}",
-                hint="The number is in the address of the run. The job needs `actions: read`.",
-            ) from error
-        raise
+    record = repository.workflow_run(selector.run)
     if record.get("id") != selector.run:
-        raise unexpected(f"workflow run {selector.run}")
+        raise CannotTell(
+            f"there is no workflow run {selector.run} in {cut(repository.name)}",
+            hint="The number is in the address of the run. The job needs `actions: read`.",
+        )
     return record
 
 

@@ -175,6 +175,15 @@ class GitHub(AbstractContextManager["GitHub"]):
         """Read a JSON value; None when the answer is empty. A parameter that is None is left out."""
         return self._json(Request(method="GET", url=self._url(path, **params), path=path))
 
+    def find(self, path: str, **params: str | int | None) -> Any:
+        """Read a JSON value like `get`; None if GitHub says that it does not exist."""
+        try:
+            return self.get(path, **params)
+        except GitHubError as error:
+            if error.status == 404:
+                return None
+            raise
+
     def pages(self, path: str, *, key: str | None = None, **params: str | int | None) -> Iterator[Any]:
         """Read a list page by page, as far as the caller goes. One of very many pages is an error, never cut.
 

@@ -69,14 +69,9 @@ class Objects:
 
     def merge_base(self, commit: str, other: str) -> str | None:
         """Return the newest commit that two commits come from; None if they have nothing in common."""
-        try:
-            # the first page has the changed files, too
-            compared = self._github.get(f"{self._path}/compare/{commit}...{other}", per_page=1, page=2)
-        except GitHubError as error:
-            if error.status == 404:
-                return None
-            raise
-        return self._id(fields(fields(compared).get("merge_base_commit")).get("sha"))
+        # the first page has the changed files, too
+        compared = self._github.find(f"{self._path}/compare/{commit}...{other}", per_page=1, page=2)
+        return compared and self._id(fields(fields(compared).get("merge_base_commit")).get("sha"))
 
     def tree(self, tree_id: str) -> dict[str, Entry]:
         """Return what stands directly in a tree, by name."""
@@ -174,6 +169,10 @@ class _Rationed:
     def get(self, path: str, **params: str | int | None) -> Any:
         self._take(requests=1)
         return self._server.get(path, **params)
+
+    def find(self, path: str, **params: str | int | None) -> Any:
+        self._take(requests=1)
+        return self._server.find(path, **params)
 
     def download(self, path: str, *, limit: int, accept: str) -> bytes:
         self._take(requests=1)

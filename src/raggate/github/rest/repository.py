@@ -8,7 +8,7 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from raggate.base.jsonio import fields
-from raggate.github.rest.client import GitHub, GitHubError, unexpected
+from raggate.github.rest.client import GitHub, unexpected
 from raggate.inputs.git_objects import is_id
 
 
@@ -29,23 +29,15 @@ class Repository(Struct, frozen=True):
 
     def head_of(self, branch: str) -> str | None:
         """Return the full id of the commit a branch is at, None when there is no such branch."""
-        try:
-            reference = self.github.get(f"{self.path}/git/ref/heads/{quote(branch)}")
-        except GitHubError as error:
-            if error.status == 404:
-                return None
-            raise
-        return sha_of(fields(reference).get("object"), "the ref of a branch")
+        reference = self.github.find(f"{self.path}/git/ref/heads/{quote(branch)}")
+        return None if reference is None else sha_of(fields(reference).get("object"), "the ref of a branch")
 
     def contains(self, commit: str, *, head: str) -> bool:
         """Return whether a commit is the one named `head`, or can be reached from it; both by their full ids."""
-        try:
-            comparison = self.github.get(f"{self.path}/compare/{quote(commit)}...{quote(head)}", per_page=1)
-        except GitHubError as error:
-            # so GitHub says that it does not have the commit, or that the two have nothing in common
-            if error.status == 404:
-                return False
-            raise
+        comparison = self.github.find(f"{self.path}/compare/{quote(commit)}...{quote(head)}", per_page=1)
+        if comparison is None:
+            # GitHub does not have the commit, or the two have nothing in common
+            return False
         status = fields(comparison).get("status")
         if status not in {"ahead", "behind", "identical", "diverged"}:
             raise unexpected("a comparison of two commits")
@@ -56,19 +48,14 @@ class Repository(Struct, frozen=True):
 
         GitHub gives a role that maintains as one that writes, and one of the organisation's own as what it builds on.
         """
-        try:
-            held = fields(self.github.get(f"{self.path}/collaborators/{quote(login, safe='')}/permission"))
-        except GitHubError as error:
-            if error.status == 404:
-                return False
-            raise
+        held = fields(self.github.find(f"{self.path}/collaborators/{quote(login, safe='')}/permission"))
         person = fields(held.get("user"))
         same = str(person.get("login")).lower() == login.lower() and person.get("type") == "User"
         return same and held.get("permission") in {"admin", "write"}
 
     def workflow_run(self, run: int) -> dict[str, Any]:
-        """Return what GitHub says of a workflow run by its id; nothing when that is no object."""
-        return fields(self.github.get(f"{self.path}/actions/runs/{run}"))
+        """Return what GitHub says of a workflow run by its id; nothing when there is none."""
+        return fields(self.github.find(f"{self.path}/actions/runs/{run}"))
 
 
 def sha_of(content: object, expected: str) -> str:

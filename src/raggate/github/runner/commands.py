@@ -17,8 +17,7 @@ SUMMARY_BYTES = 1 << 20
 _TITLE_CHARACTERS = 255
 _MESSAGE_CHARACTERS = 4096
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
-_DETAILS = re.compile(r"<(/?)details\b")
-_CUT = "\n\n_The rest did not fit into a step summary; the whole report is in the run directory._\n"
+_CUT = "_Not all of it fits into a step summary. The whole report is in the run directory._\n\n"
 
 
 def set_values(path: Path, values: Mapping[str, str]) -> None:
@@ -52,28 +51,13 @@ def room(path: Path) -> int:
 
 
 def bounded(markdown: str, limit: int) -> str:
-    """Cut Markdown to at most `limit` bytes of UTF-8, after a whole line, with what is folded out closed again.
-
-    Nothing is left when not even the note that it was cut would fit.
-    """
-    if len(markdown.encode("utf-8", "replace")) <= limit:
+    """Cut Markdown to at most `limit` bytes of UTF-8, after a whole line, below a note; empty if that does not fit."""
+    content = markdown.encode("utf-8", "replace")
+    if len(content) <= limit:
         return markdown
-    kept: list[str] = []
-    room = limit - len(_CUT)
-    depth = 0
-    for line in markdown.splitlines(keepends=True):
-        deeper = depth + sum(-1 if sign else 1 for sign in _DETAILS.findall(line))
-        room -= len(line.encode("utf-8", "replace"))
-        if room < len(_closing(max(depth, deeper))):
-            break
-        kept.append(line)
-        depth = max(deeper, 0)
-    text = "".join(kept) + _closing(depth) + _CUT
-    return text if len(text.encode("utf-8", "replace")) <= limit else ""
-
-
-def _closing(depth: int) -> str:
-    return "\n\n</details>" * depth
+    kept = content[: max(limit - len(_CUT), 0)].rpartition(b"\n")[0]
+    # above, as what is folded out may be cut open
+    return f"{_CUT}{kept.decode()}" if limit >= len(_CUT) else ""
 
 
 def annotation(

