@@ -6,12 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.action import steps
 from raggate.base.errors import ExitCode, UsageError
 from raggate.base.escape import plain
 from raggate.base.jsonio import dumps
+from raggate.base.redact import Guarded
 from raggate.frontends import console
 from raggate.frontends.console import say
 from raggate.github import bases
@@ -63,7 +65,7 @@ def gate(step: Step, *, measured: Callable[[Request], Path | None] = lambda aske
     reporter = state.reporter = StepReporter(step.event, step.repository, settings, steps.warn_not_shown, name=name)
     if step.repository is None and settings.comments_on(step.event):
         say("no comment: the input github-token is empty")
-    gating = _Gating(step, reporter, measured)
+    gating = _Gating(step, reporter, measured, several, steps.request(step))
     code, error = console.guarded(gating.evaluate, step.runner.environment, steps.fence)
     outcomes = gating.outcomes or (suites.ended(SuiteFile(config=inputs["config"], suite=""), code, error),)
     state.error = outcomes[0].error
@@ -76,78 +78,82 @@ def gate(step: Step, *, measured: Callable[[Request], Path | None] = lambda aske
     return code
 
 
-class _Gating:
+class _Gating(Guarded, Struct):
     """The suites of one step, as they are judged one after another."""
 
-    def __init__(self, step: Step, reporter: StepReporter, measured: Callable[[Request], Path | None]) -> None:
-        self._step, self._inputs, self._workspace = step, step.inputs, step.runner.workspace
-        self._several = listed(step)
-        self._reporter = reporter
-        self._stored = measured
-        self._request = steps.request(step)
-        self._files: Mapping[str, Files] = {}
-        self.outcomes: tuple[SuiteOutcome, ...] = ()
+    step: Step
+    reporter: StepReporter
+    stored: Callable[[Request], Path | None]
+    several: bool
+    request: Request
+    files: Mapping[str, Files] = {}
+    outcomes: tuple[SuiteOutcome, ...] = ()
+
+    @property
+    def workspace(self) -> Path:
+        """The checkouts of the job."""
+        return self.step.runner.workspace
 
     def evaluate(self) -> int:
         """Judge all of them, and return the exit code of the worst."""
-        suites_of_step = self._listed() if self._several else (self._only(),)
+        suites_of_step = self._listed() if self.several else (self._only(),)
         # whatever goes wrong for one is how it ended, and keeps none of the others from a verdict
         self.outcomes = suites.check_each(suites_of_step, lambda suite: self._alone(suite, self._shown), say)
         return worst(outcome.code for outcome in self.outcomes)
 
     def _listed(self) -> tuple[SuiteFile, ...]:
         self._check_base()
-        suites_of_step = suites.listed(self._request, self._step.configs)
-        self._files = suites.reports_of(self._wanted, suites_of_step, "input 'reports'")
-        for files in self._files.values():
-            steps.check_inside("reports", files.formats, self._workspace)
+        suites_of_step = suites.listed(self.request, self.step.configs)
+        self.files = suites.reports_of(self._wanted, suites_of_step, "input 'reports'")
+        for files in self.files.values():
+            steps.check_inside("reports", files.formats, self.workspace)
         return suites_of_step
 
     def _only(self) -> SuiteFile:
         """Name the suite, also of a configuration that cannot be used, so that its one comment tells what is wrong."""
-        name, request = self._inputs["config"], self._request
-        config = self._workspace / name
+        name, request = self.step.inputs["config"], self.request
+        config = self.workspace / name
         suite = suite_list.name_of_unusable(config.parent, config.name, against=request.against, remote=request.remote)
         return SuiteFile(config=name, suite=suite or name)
 
     @property
     def _wanted(self) -> list[str]:
-        return step_inputs.entries(self._inputs, "reports")
+        return step_inputs.entries(self.step.inputs, "reports")
 
     def _check_base(self) -> None:
-        event = self._step.event
-        bases.check(event.base_ref, event.default_branch, self._inputs["bases"])
+        event = self.step.event
+        bases.check(event.base_ref, event.default_branch, self.step.inputs["bases"])
 
     def _alone(self, suite: SuiteFile, work: Callable[[SuiteFile], T]) -> T | SuiteOutcome:
-        return console.of_suite(suite, lambda: work(suite), self._step.runner.environment, steps.fence)
+        return console.of_suite(suite, lambda: work(suite), self.step.runner.environment, steps.fence)
 
     def _shown(self, suite: SuiteFile) -> SuiteOutcome:
-        self._reporter.prefixes[suite.config] = shown_prefix(self._workspace / suite.config, self._workspace)
+        self.reporter.prefixes[suite.config] = shown_prefix(self.workspace / suite.config, self.workspace)
         known: SuiteOutcome | None = None
         # a group's base is the change before it in the queue, which a queue may merge although its own checks failed
-        if self._several and self._step.event.name != "merge_group":
-            request = suites.request_of(self._request, suite)
+        if self.several and self.step.event.name != "merge_group":
+            request = suites.request_of(self.request, suite)
             known = self._alone(suite, lambda _: suites.unconcerned(request, suite))
         if known is not None and known.not_run:
             return known
         outcome = self._alone(suite, self._measured) if known is None else known
-        fail_on = self._inputs["fail-on"]
+        fail_on = self.step.inputs["fail-on"]
         if fail_on != "regression" and outcome.review is not None and outcome.code != ExitCode.PASS:
             outcome = replace(outcome, notes=(f"fail-on: {fail_on} may keep the step itself green.",))
-        self._reporter.finish_suite(outcome)
+        self.reporter.finish_suite(outcome)
         return outcome
 
     def _measured(self, suite: SuiteFile) -> SuiteOutcome:
-        request, files, stored = suites.request_of(self._request, suite), self._files.get(suite.suite), None
+        request, files, stored = suites.request_of(self.request, suite), self.files.get(suite.suite), None
         if files is None:
             # told like every other way to end, on the pull request too
             self._check_base()
             files = report_files.parsed(self._wanted, "input 'reports'")
-            steps.check_inside("reports", files.formats, self._workspace)
-            stored = self._stored(request) or self._step.path("run")
+            steps.check_inside("reports", files.formats, self.workspace)
+            stored = self.stored(request) or self.step.path("run")
         outcome = console.check_suite(request, suite, files, stored, fence=steps.fence)
         # before the verdict: files that the job cannot read or delete afterwards are a trouble of their own
-        results.give_back(outcome.directory, self._workspace)
+        results.give_back(outcome.directory, self.workspace)
         return outcome
 
 

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Self
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.action import steps
@@ -108,7 +108,9 @@ def promote_baseline(step: Step, *, now: Callable[[], datetime] = lambda: dateti
     step.state.fail_on = "regression"  # a promotion has nothing that may be waved through
     asked = Asked.of(step.inputs, step.event.triggering_actor)
     repository = step.needed_repository()
-    return _Promotion(step, repository, asked, now, *_target(step.event, repository)).carry_out()
+    target, head = _target(step.event, repository)
+    remote = remote_of(step.runner.workspace, repository)
+    return _Promotion(step, repository, asked, now, target, head, remote).carry_out()
 
 
 def _target(event: Event, repository: Repository) -> tuple[str, str]:
@@ -131,40 +133,33 @@ def _target(event: Event, repository: Repository) -> tuple[str, str]:
     return target, head
 
 
-class _Promotion(Guarded):
+class _Promotion(Guarded, Struct):
     """One step that promotes to a branch at the commit it is at. `prepared` are the suites that passed their checks."""
 
-    def __init__(
-        self,
-        step: Step,
-        repository: Repository,
-        asked: Asked,
-        now: Callable[[], datetime],
-        target: str,
-        head: str,
-    ) -> None:
-        self._step, self._inputs, self._event = step, step.inputs, step.event
-        self._runner, self._state = step.runner, step.state
-        self._repository, self._asked, self._now = repository, asked, now
-        self._target, self._head = target, head
-        self._remote = remote_of(step.runner.workspace, repository)
-        self._adopted: Downloaded | None = None
-        self.prepared: list[Prepared] = []
+    step: Step
+    repository: Repository
+    asked: Asked
+    now: Callable[[], datetime]
+    target: str
+    head: str
+    remote: sources.Remote
+    adopted: Downloaded | None = None
+    prepared: list[Prepared] = field(default_factory=list)
 
     def carry_out(self) -> int:
         """Check every suite, and propose their baselines if all passed. Returns the exit code."""
-        names = self._step.configs
+        names = self.step.configs
         several = suite_list.several(names)
         chosen = (
-            suite_list.find(names, against=self._head, remote=self._remote, among=())
+            suite_list.find(names, against=self.head, remote=self.remote, among=())
             if several
-            else (SuiteFile(config=self._inputs["config"], suite=""),)
+            else (SuiteFile(config=self.step.inputs["config"], suite=""),)
         )
-        if self._asked.run is None:
-            self._check_checkout((self._runner.workspace / chosen[0].config).parent)
+        if self.asked.run is None:
+            self._check_checkout((self.step.runner.workspace / chosen[0].config).parent)
         elif several:
             # once for all of them
-            self._adopted = self._download()
+            self.adopted = self._download()
         if len(chosen) == 1:
             self.prepared = [self._prepare(chosen[0])]
             return self._propose()
@@ -173,20 +168,20 @@ class _Promotion(Guarded):
         code = worst(outcome.code for outcome in outcomes)
         if code == ExitCode.PASS:
             code = self._propose()
-            self._state.outputs["suites"] = _rows(outcomes, promoted=True)
+            self.step.state.outputs["suites"] = _rows(outcomes, promoted=True)
         return code
 
     def _check_checkout(self, folder: Path) -> None:
         """Refuse a checkout that is not the head of the branch, before anything is measured."""
-        remote = sources.Remote(workspace=self._runner.workspace)
+        remote = sources.Remote(workspace=self.step.runner.workspace)
         there = sources.commit_of(folder, remote)
-        if there != self._head:
+        if there != self.head:
             raise CannotTell(
-                f"the checkout is at {cut(there, limit=12)}, and {cut(self._target)} is at {self._head[:12]}: "
+                f"the checkout is at {cut(there, limit=12)}, and {cut(self.target)} is at {self.head[:12]}: "
                 "only the head of the branch is promoted",
                 hint="Somebody may have pushed meanwhile. Start the workflow again.",
             )
-        if changed := sources.changed_files(folder, self._head, remote):
+        if changed := sources.changed_files(folder, self.head, remote):
             raise CannotTell(
                 f"the checkout has changed files, and only committed files are promoted: {wording.some(changed)}",
                 hint=earlier_run.UNCHANGED,
@@ -194,22 +189,22 @@ class _Promotion(Guarded):
 
     def _download(self) -> Downloaded:
         selector = earlier_run.RunSelector(
-            target=self._target,
-            head=self._head,
-            run=self._asked.run or 0,
-            attempt=self._asked.attempt,
-            artifact=self._inputs["artifact"],
-            workflow=self._inputs["workflow"],
-            now=self._now().isoformat(),
+            target=self.target,
+            head=self.head,
+            run=self.asked.run or 0,
+            attempt=self.asked.attempt,
+            artifact=self.step.inputs["artifact"],
+            workflow=self.step.inputs["workflow"],
+            now=self.now().isoformat(),
         )
-        return earlier_run.download(self._repository, selector)
+        return earlier_run.download(self.repository, selector)
 
     def _checked(self, suite: SuiteFile) -> SuiteOutcome:
         """Check one of several suites, and tell how that ended."""
-        self._state.directory = None
-        ended = console.of_suite(suite, lambda: self._prepare(suite), self._runner.environment, steps.fence)
-        directory = self._state.directory
-        results.give_back(directory, self._runner.workspace)
+        self.step.state.directory = None
+        ended = console.of_suite(suite, lambda: self._prepare(suite), self.step.runner.environment, steps.fence)
+        directory = self.step.state.directory
+        results.give_back(directory, self.step.runner.workspace)
         if isinstance(ended, SuiteOutcome):
             return replace(ended, directory=directory)
         self.prepared.append(ended)
@@ -217,44 +212,44 @@ class _Promotion(Guarded):
 
     def _prepare(self, suite: SuiteFile) -> Prepared:
         """Measure a suite, or take what an earlier run measured of it, and check that it may become the baseline."""
-        config = self._runner.workspace / suite.config
+        config = self.step.runner.workspace / suite.config
         source = InputSource(
             root=config.parent,
             config_name=config.name,
-            against=self._head,
-            remote=self._remote,
+            against=self.head,
+            remote=self.remote,
             folder=posixpath.dirname(suite.config),
         )
         # opened first, so that errors in them are reported before anything is measured
         with load_trusted(source, check_names) as trusted:
-            if self._asked.run is None:
+            if self.asked.run is None:
                 run, evidence = self._measure(suite, trusted)
             else:
-                run, evidence = earlier_run.adopt(self._adopted or self._download(), trusted)
-            proposal = pipeline.propose(run, trusted.config, self._asked.terms, lambda: read_baseline(trusted))
-            prefix = prefix_of(config, self._runner.workspace)
+                run, evidence = earlier_run.adopt(self.adopted or self._download(), trusted)
+            proposal = pipeline.propose(run, trusted.config, self.asked.terms, lambda: read_baseline(trusted))
+            prefix = prefix_of(config, self.step.runner.workspace)
             path = posixpath.normpath(prefix + trusted.config.baseline_path)
             present = trusted.baseline.data if trusted.baseline is not None else None
             return Prepared(
                 proposal=proposal,
-                context=self._context(trusted, proposal, evidence, self._event.links(self._head, prefix=prefix)),
+                context=self._context(trusted, proposal, evidence, self.step.event.links(self.head, prefix=prefix)),
                 file=ProposedFile(path=path, present=present, data=proposal.data),
             )
 
     def _measure(self, suite: SuiteFile, trusted: Inputs) -> tuple[Run, Evidence]:
         """Measure the checkout by the files of the head of the branch; give the run as its directory holds it."""
-        step = replace(self._step, inputs={**self._inputs, "config": suite.config})
-        request = steps.request_of(step, against=self._head, remote=self._remote)
+        step = replace(self.step, inputs={**self.step.inputs, "config": suite.config})
+        request = steps.request_of(step, against=self.head, remote=self.remote)
         result = pipeline.run(request)
         console.show_run(result)
         run = run_directory.read(result.directory)
-        earlier_run.check_measured(run, trusted, self._head, "this run")
+        earlier_run.check_measured(run, trusted, self.head, "this run")
         evidence = Evidence(
-            run=self._event.run_id,
-            attempt=self._event.attempt,
-            event=self._event.name,
-            commit=self._head,
-            url=self._event.run_url,
+            run=self.step.event.run_id,
+            attempt=self.step.event.attempt,
+            event=self.step.event.name,
+            commit=self.head,
+            url=self.step.event.run_url,
             image=earlier_run.image_of(run),
         )
         return run, evidence
@@ -265,7 +260,7 @@ class _Promotion(Guarded):
         settings = trusted.config
         written = baseline.read(proposal.data, "the new baseline", score.directions(settings.score.k))
         return report.PromotionContext(
-            target=self._target,
+            target=self.target,
             evidence=evidence,
             links=links,
             hashes={
@@ -279,9 +274,9 @@ class _Promotion(Guarded):
 
     def _tell(self, outcomes: Sequence[SuiteOutcome]) -> None:
         """Report how the checks of several suites ended, and that nothing is promoted yet."""
-        self._state.directory = None
-        places = [results.path_from_workspace(outcome.directory, self._runner.workspace) for outcome in outcomes]
-        self._state.outputs = {
+        self.step.state.directory = None
+        places = [results.path_from_workspace(outcome.directory, self.step.runner.workspace) for outcome in outcomes]
+        self.step.state.outputs = {
             "run-directory": "\n".join(filter(None, places)),
             "suites": _rows(outcomes, promoted=False),
         }
@@ -289,14 +284,14 @@ class _Promotion(Guarded):
         if refused:
             passed = [outcome.config for outcome in outcomes if outcome.code == ExitCode.PASS]
             console.say(report.refusal(refused, passed))
-            self._state.summary = self._redacted(report.render_refused(refused, passed))
+            self.step.state.summary = self._redacted(report.render_refused(refused, passed))
 
     def _propose(self) -> int:
         """Propose the baselines, all of them in one commit."""
         change = self._change()
-        result = propose(self._repository, change)
-        _report(result, change, self._state, self.prepared[0].context.links)
-        self._state.summary += self._page(result.commit)
+        result = propose(self.repository, change)
+        _report(result, change, self.step.state, self.prepared[0].context.links)
+        self.step.state.summary += self._page(result.commit)
         return int(ExitCode.PASS)
 
     def _change(self) -> Change:
@@ -311,8 +306,8 @@ class _Promotion(Guarded):
         ]
         return Change(
             branch=branch_of(names),
-            target=self._target,
-            head=self._head,
+            target=self.target,
+            head=self.head,
             files=tuple(one.file for one in self.prepared),
             title=pull_title(report.title([suite.proposal for suite in self.prepared])),
             message="\n".join(title_text(line) for line in lines),
@@ -327,7 +322,7 @@ class _Promotion(Guarded):
         return self._redacted(report.render(entries))
 
     def _redacted(self, page: str) -> str:
-        return redact(page, (self._inputs["github-token"],))
+        return redact(page, (self.step.inputs["github-token"],))
 
 
 def _rows(outcomes: Sequence[SuiteOutcome], *, promoted: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Struct
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.base.errors import ExitCode, RaggateError
@@ -44,7 +44,7 @@ class Settings(Guarded, Struct, frozen=True, kw_only=True):
         return self.comment != "never" and event.comments
 
 
-class StepReporter:
+class StepReporter(Guarded, Struct):
     """Shows a step on GitHub: one comment, one summary and annotations for all suites, and an issue for each.
 
     A step of one configuration has the page of its suite, and one with a list a page of all; `name` tells the latter
@@ -52,25 +52,16 @@ class StepReporter:
     directory of each configuration in the repository, empty or `folder/`.
     """
 
-    def __init__(
-        self,
-        event: Event,
-        repository: Repository | None,
-        settings: Settings,
-        say: Callable[[str], None],
-        *,
-        name: str | None = None,
-    ) -> None:
-        self.event = event
-        self.repository = repository
-        self.settings = settings
-        self.outcomes: tuple[SuiteOutcome, ...] = ()
-        self.prefixes: dict[str, str] = {}
-        self.failed = False
-        self.url = ""
-        self._name = name
-        self._say = say
-        self._warnings = 0
+    event: Event
+    repository: Repository | None
+    settings: Settings
+    say: Callable[[str], None]
+    name: str | None = None
+    outcomes: tuple[SuiteOutcome, ...] = ()
+    prefixes: dict[str, str] = field(default_factory=dict)
+    failed: bool = False
+    url: str = ""
+    warnings: int = 0
 
     def finish_suite(self, outcome: SuiteOutcome) -> None:
         """Show how a suite ended as soon as it has: in the issue about the branch, if there is to be one."""
@@ -141,7 +132,7 @@ class StepReporter:
         if lenient:
             notes = [replace(note, level="warning") if note.level == "error" else note for note in notes]
         # what could not be shown has been said by warnings too
-        kept = for_log(notes, taken={"warning": self._warnings + int(lenient)})
+        kept = for_log(notes, taken={"warning": self.warnings + int(lenient)})
         return [
             commands.annotation(note.level, note.title, note.message, path=note.path, line=note.line) for note in kept
         ]
@@ -174,13 +165,13 @@ class StepReporter:
 
     def _warn(self, text: str) -> None:
         # the runner shows few warnings
-        self._warnings += 1
-        self._say(text)
+        self.warnings += 1
+        self.say(text)
 
     @property
     def _alone(self) -> SuiteOutcome | None:
         """The outcome that has the page for itself; None if the page is about a list."""
-        return next((first for first in self.outcomes[:1] if self._name is None or not first.suite), None)
+        return next((first for first in self.outcomes[:1] if self.name is None or not first.suite), None)
 
     def _links_of(self, outcome: SuiteOutcome) -> Links:
         review = outcome.review
@@ -194,7 +185,7 @@ class StepReporter:
         push = self._push(self.verdict)
         return sticky.Update(
             # no suite is called so
-            suite=self.outcomes[0].suite if self._name is None else f"suites:{self._name}",
+            suite=self.outcomes[0].suite if self.name is None else f"suites:{self.name}",
             push=push,
             render=self._page,
             alert=lambda url, passed: self._alert(url, rerun=passed.head == push.head),
