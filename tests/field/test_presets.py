@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import runpy
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from e2e.test_tutorial import free_port
 from field.worked_example import ROOT, Example
 from raggate.base.http_client import httpx
 
@@ -31,13 +31,6 @@ def called(url: str, body: object = None) -> Any:
     """Call a server with JSON."""
     answer = httpx.request("GET" if body is None else "POST", url, json=body, timeout=60, trust_env=False)
     return answer.raise_for_status().json()
-
-
-def free_port() -> int:
-    """Return a port that nobody listens at."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
 
 
 @contextmanager

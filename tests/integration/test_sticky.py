@@ -322,19 +322,15 @@ def test_suites_side_by_side(stage: Stage) -> None:
     assert [one.minimized for one in stage.alerts()] == ["resolved", None]
 
 
-@pytest.mark.parametrize("changes", [{"state": "closed"}, {"state": "closed", "merged": True}])
-def test_a_closed_pull_request_is_left_alone(stage: Stage, changes: dict[str, Any]) -> None:
-    """Nothing is written once the pull request is closed or merged."""
-    for name, value in changes.items():
+@pytest.mark.parametrize(
+    ("change", "state"),
+    [({"state": "closed"}, "closed"), ({"state": "closed", "merged": True}, "closed"), ({"head_sha": NEXT}, "stale")],
+)
+def test_a_pull_request_that_moved_on_is_left_alone(stage: Stage, change: dict[str, Any], state: Any) -> None:
+    """Nothing is written once the pull request is closed or merged, or has another head."""
+    for name, value in change.items():
         setattr(stage.pull, name, value)
-    assert stage.publish(failed(1)) == Published(state="closed")
-    assert stage.operations() == ["pulls/get"]
-
-
-def test_a_head_that_moved_on(stage: Stage) -> None:
-    """Nothing is written about a commit that is not the head any more."""
-    stage.push(NEXT)
-    assert stage.publish(failed(1)) == Published(state="stale")
+    assert stage.publish(failed(1)) == Published(state=state)
     assert stage.operations() == ["pulls/get"]
 
 

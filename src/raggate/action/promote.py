@@ -149,16 +149,12 @@ class _Promotion(Guarded, Struct):
     def carry_out(self) -> int:
         """Check every suite, and propose their baselines if all passed. Returns the exit code."""
         names = self.step.configs
-        several = suite_list.several(names)
-        chosen = (
-            suite_list.find(names, against=self.head, remote=self.remote, among=())
-            if several
-            else (SuiteFile(config=self.step.inputs["config"], suite=""),)
-        )
+        chosen: tuple[SuiteFile, ...] = (SuiteFile(config=self.step.inputs["config"], suite=""),)
+        if suite_list.several(names):
+            chosen = suite_list.find(names, against=self.head, remote=self.remote, among=())
         if self.asked.run is None:
             self._check_checkout((self.step.runner.workspace / chosen[0].config).parent)
-        elif several:
-            # once for all of them
+        else:
             self.adopted = self._download()
         if len(chosen) == 1:
             self.prepared = [self._prepare(chosen[0])]
@@ -222,10 +218,10 @@ class _Promotion(Guarded, Struct):
         )
         # opened first, so that errors in them are reported before anything is measured
         with load_trusted(source, check_names) as trusted:
-            if self.asked.run is None:
+            if self.adopted is None:
                 run, evidence = self._measure(suite, trusted)
             else:
-                run, evidence = earlier_run.adopt(self.adopted or self._download(), trusted)
+                run, evidence = earlier_run.adopt(self.adopted, trusted)
             proposal = pipeline.propose(run, trusted.config, self.asked.terms, lambda: read_baseline(trusted))
             prefix = prefix_of(config, self.step.runner.workspace)
             path = posixpath.normpath(prefix + trusted.config.baseline_path)

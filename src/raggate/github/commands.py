@@ -6,8 +6,6 @@ The comment is hostile text. `parse` alone reads it, and no part of it gets into
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -23,7 +21,7 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import Comment, Thread
-from raggate.github.runner.event import SourceRun
+from raggate.github.runner.event import source_run
 from raggate.inputs import sources, suite_list
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
@@ -211,7 +209,7 @@ def _explain(repository: Repository, gate: ForkRun, pull: Pull, case_id: str, li
     name = link(f"run {record['id']}", address(record.get("html_url")), links)
     if record.get("status") != "completed":
         return Reply(text=f"The gate's {name} for {head} has not ended yet. Ask again when it has.")
-    event = replace(gate.event, source_run=_source(record, pull))
+    event = replace(gate.event, source_run=source_run(record))
     outcome = fork_comment.evaluate(repository, replace(gate, event=event), pull)
     where = f"{head}, {name}"
     if outcome.review is None:
@@ -220,20 +218,6 @@ def _explain(repository: Repository, gate: ForkRun, pull: Pull, case_id: str, li
         lines += [inert(text, limit=600, middle=True) for text in (*reason.lines[:3], reason.hint) if text]
         return Reply(text="\n\n".join(lines))
     return of_question(outcome.review, case_id, where, replace(links, prefix=gate.prefix))
-
-
-def _source(record: Mapping[str, Any], pull: Pull) -> SourceRun:
-    return SourceRun(
-        id=int(record["id"]),
-        attempt=pulls.attempt_of(record),
-        event="pull_request",
-        head_sha=pull.head_sha,
-        head_branch=str(record.get("head_branch") or ""),
-        head_repository=pull.head_repository,
-        conclusion=str(record.get("conclusion") or ""),
-        run_started_at=str(record.get("run_started_at") or ""),
-        path=str(record.get("path") or ""),
-    )
 
 
 def of_question(review: Review, case_id: str, where: str, links: Links) -> Reply:

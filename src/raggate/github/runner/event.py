@@ -189,10 +189,7 @@ class _OfRun(_Payload, kw_only=True):
     workflow_run: dict[str, Any]
 
     def values(self) -> dict[str, Any]:
-        run = self.workflow_run
-        if (origin := run.get("head_repository")) is not None:
-            run["head_repository"] = _shaped(origin, _Origin).full_name
-        return {"source_run": _shaped(run, SourceRun)}
+        return {"source_run": source_run(self.workflow_run)}
 
 
 class _User(Struct, frozen=True):
@@ -273,6 +270,14 @@ def read(environment: Mapping[str, str]) -> Event:
         "head_ref": environment.get("GITHUB_REF", "").removeprefix("refs/heads/"),
     }
     return Event(**(known | (_shaped(content, kind).values() if kind else {})))
+
+
+def source_run(record: dict[str, Any]) -> SourceRun:
+    """Read a workflow run, as an event or the API has it."""
+    run = _without_nulls(record)
+    if (origin := run.get("head_repository")) is not None:
+        run["head_repository"] = _shaped(origin, _Origin).full_name
+    return _shaped(run, SourceRun)
 
 
 def _check(variable: str, value: str, pattern: str, expected: str) -> None:
