@@ -70,15 +70,16 @@ def never_asked(run: Run) -> Iterator[str]:
             yield f"no question is for mode {mode}, so this mode is not measured"
 
 
-def unmeasured(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
-    """Yield what keeps a run from being measured: nothing asked, cut short, questions unanswered, failed calls."""
-    scorecard = comparison.scorecard
+def unmeasured(
+    scorecard: Scorecard, missing: Sequence[tuple[str, str]], gate: Gate, stopped: str | None
+) -> Iterator[Reason]:
+    """Yield what keeps a run from being measured: nothing asked, cut short, questions missing, failed calls."""
     if not scorecard.cases:
         yield Reason("zero-cases", "no question was asked")
     if stopped is not None:
         yield Reason("stopped", stopped)
-    if comparison.not_asked and scorecard.cases and stopped is None:
-        yield Reason("not-asked", wording.not_asked(comparison.not_asked))
+    if missing and scorecard.cases and stopped is None:
+        yield Reason("not-asked", wording.not_asked(missing))
     operations = scorecard.operations
     # the reason that cut the run short covers what it did not ask
     short = (

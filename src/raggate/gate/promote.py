@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -16,7 +15,6 @@ from raggate.base.jsonio import as_dict
 from raggate.base.numbers import counted, rounded
 from raggate.base.quote import cut, listed, quoted
 from raggate.config.gate_settings import MIN_OVERLAP, Gate
-from raggate.config.question_settings import asked_in
 from raggate.gate import baseline, caveats, compare, completeness, judge_advice, noise, policies, ratchet, wording
 from raggate.gate.evidence import harmless_red
 from raggate.gate.reach import refuse_matchless
@@ -24,7 +22,7 @@ from raggate.gate.statistics.paired import count_units
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
-from raggate.models.provenance import RunCommand, modes_of
+from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
 from raggate.models.verdict import Reason
@@ -69,13 +67,9 @@ def refuse_unmeasured(
     run: Run, scorecard: Scorecard, findings: Sequence[Finding], gate: Gate, use: str = "become a baseline"
 ) -> None:
     """Refuse a run that must not become a baseline, or must not be used otherwise, which `use` says."""
-    operations = scorecard.operations
-    reasons = [] if run.stopped is None else [f"it did not finish: {run.stopped}"]
-    reasons += [f"it is {run.selection.sentence}"] if run.selection is not None else _not_asked(run)
-    if operations is None or not operations.calls:
-        reasons.append("no question was asked")
-    elif completeness.failed_too_often(operations, gate):
-        reasons.append(wording.failed_calls(operations))
+    reasons = [] if run.selection is None else [f"it is {run.selection.sentence}"]
+    missing = completeness.not_asked(run) if run.selection is None else ()
+    reasons += [item.message for item in completeness.unmeasured(scorecard, missing, gate, run.stopped)]
     broken = [
         f"invariant {item.invariant} {item.state}: {item.examples[0]}" for item in findings if item.level == "error"
     ]
@@ -173,17 +167,6 @@ def _provenance(run: Run, scorecard: Scorecard, present: Baseline | None, terms:
         stated = {key: value or present.provenance.get(key) for key, value in stated.items()}
         previous = present.provenance.get("previous")
     return {**provenance(run, scorecard), **stated, "previous": previous}
-
-
-def _not_asked(run: Run) -> Iterator[str]:
-    missing = Counter(mode for mode, _ in completeness.not_asked(run))
-    if not missing:
-        # what follows goes through all answers again
-        return
-    several = len({*modes_of(run.fingerprint), *(item.result.mode for item in run.results)}) > 1
-    for mode, count in missing.items():
-        of, place = sum(asked_in(case.modes, mode) for case in run.golden.cases), f" in mode {cut(mode)}"
-        yield f"{count} of {of} questions not asked{place if several else ''}"
 
 
 def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:
@@ -322,8 +305,7 @@ def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     removed = comparison.golden.removed
     if comparison.incomparable and comparison.baseline is not None:
         # nothing was compared, but cases have names
-        known = {case.case_id for case in comparison.baseline.scorecard.cases}
-        removed = tuple(sorted(known - {case.id for case in run.golden.cases}))
+        removed = tuple(sorted(compare.removed_cases(run.golden.cases, comparison.baseline, ())))
     if removed:
         yield Reason("removed-cases", wording.removed(removed))
     yield from completeness.fewer_cases(comparison)

@@ -120,7 +120,7 @@ def _first(clauses: Clauses, otherwise: VerdictKind, *, interrupted: bool) -> tu
 def _not_measured(
     comparison: Comparison, findings: Sequence[Finding], gate: Gate, around: Circumstances
 ) -> Iterator[Reason]:
-    problems = list(completeness.unmeasured(comparison, gate, around.stopped))
+    problems = list(completeness.unmeasured(comparison.scorecard, comparison.not_asked, gate, around.stopped))
     if not problems and comparison.baseline is None:
         problems = list(reach.reasons(comparison))
     yield from problems
@@ -156,8 +156,9 @@ def _of_part(
     missed = complaints.missed(must)
     worse = [item.reason for item in must if item.red]
     worse += [item.reason for key, item in fell.items() if key not in missed]
+    unmeasured = completeness.unmeasured(comparison.scorecard, comparison.not_asked, gate, around.stopped)
     clauses: Clauses = (
-        ("cannot tell", [*completeness.unmeasured(comparison, gate, around.stopped), *_uncompared(comparison)]),
+        ("cannot tell", [*unmeasured, *_uncompared(comparison)]),
         ("invariant broken", list(_findings(findings, "error"))),
         ("failed in part", worse),
     )

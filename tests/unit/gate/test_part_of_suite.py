@@ -121,7 +121,7 @@ def test_a_partial_run_is_no_baseline() -> None:
     run = part(well(3))
     for refused, why in (
         (run, "partial: 1 of 26 questions chosen"),
-        (replace(run, selection=None), "25 of 26 questions not"),
+        (replace(run, selection=None), "25 questions of the golden set lack results"),
     ):
         with pytest.raises(CannotTell, match=f"cannot become a baseline: .*{why}"):
             promote.refuse_unmeasured(refused, score(refused, CUTOFFS), (), Gate())
