@@ -71,7 +71,7 @@ def _of_failure(failure: RunFailure, publication: Publication) -> list[Part]:
     lines = [line(Span(first, "bold", 1500)), *(line(Span(text, limit=1500)) for text in others)]
     if len(failure.lines) > SHOWN_LINES:
         lines.append(line(f"… and {len(failure.lines) - SHOWN_LINES} more"))
-    hint = (Paragraph((line(Span(failure.hint, limit=600)),)),) if failure.hint else ()
+    hint = (line(Span(failure.hint, limit=600)),) if failure.hint else ()
     steps = {**_NEXT, **_RELAYED} if failure.relayed else _NEXT
     step = _CLAIMED if failure.claimed else steps.get(failure.exit_code, _KILLED)
     target = publication.links.run if publication.links is not None else None
@@ -80,7 +80,7 @@ def _of_failure(failure: RunFailure, publication: Publication) -> list[Part]:
     return [
         header.head(failure.label, failure.suite or "", lines),
         header.notes(publication),
-        Part(name="the hint", blocks=hint, rank=1),
+        Part(name="the hint", blocks=(Paragraph(hint),), rank=1),
         Part(name="what to do next", blocks=(Paragraph((line(bold("Next:"), f" {step}"),)),), rank=KEPT),
         header.waivers(failure.waivers),
         header.log(failure.log),

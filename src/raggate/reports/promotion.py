@@ -180,9 +180,8 @@ def _parts(proposal: BaselineCandidate, context: PromotionContext) -> Iterator[P
     yield _ratchet(context)
     facts = Bullets([(line(f"{name}: ", *pieces),) for name, *pieces in _facts(proposal, context)])
     yield Part(name="where it comes from", title="Where it comes from", blocks=(facts,), rank=KEPT)
-    hashes = [(line(f"{name}: ", _code(value)),) for name, value in context.hashes.items()]
-    blocks = (Bullets(hashes),) if hashes else ()
-    yield Part(name="hashes", title="Hashes of what was measured", blocks=blocks, folded=True, rank=5)
+    hashes = Bullets([(line(f"{name}: ", _code(value)),) for name, value in context.hashes.items()])
+    yield Part(name="hashes", title="Hashes of what was measured", blocks=(hashes,), folded=True, rank=5)
 
 
 def _accepts(proposal: BaselineCandidate) -> Part:
@@ -190,9 +189,9 @@ def _accepts(proposal: BaselineCandidate) -> Part:
     reasons = sorted(
         proposal.reasons, key=lambda reason: (reason.code in {"slice-worse", "vanished"}, reason.code not in NOTES)
     )
-    items = [(line(Span(f"⚠️ {reason.message}", limit=500)),) for reason in reasons]
-    blocks = (Bullets(items, SHOWN),) if items else ()
-    return Part(name="what is accepted", title=f"What is accepted with it ({len(items)})", blocks=blocks, rank=KEPT)
+    items = Bullets([(line(Span(f"⚠️ {reason.message}", limit=500)),) for reason in reasons], SHOWN)
+    title = f"What is accepted with it ({len(reasons)})"
+    return Part(name="what is accepted", title=title, blocks=(items,), rank=KEPT)
 
 
 def _values(proposal: BaselineCandidate, context: PromotionContext) -> Part:
@@ -245,36 +244,34 @@ def _kind(row: MetricChange) -> str:
 def _questions(proposal: BaselineCandidate, kind: str, name: str, *, rank: int) -> Part:
     flips = [flip for flip in proposal.comparison.flips if flip.kind == kind]
     several = proposal.comparison.scorecard.several_modes
-    blocks = (Bullets([(questions.in_line(flip, several=several),) for flip in flips], SHOWN),) if flips else ()
+    items = Bullets([(questions.in_line(flip, several=several),) for flip in flips], SHOWN)
     title = f"{name} ({formatting.how_many(flips)})"
-    return Part(name=name.lower(), title=title, blocks=blocks, folded=True, rank=rank)
+    return Part(name=name.lower(), title=title, blocks=(items,), folded=True, rank=rank)
 
 
 def _ratchet(context: PromotionContext) -> Part:
     """Fold what has been given up since the best value that was accepted, most first."""
     several = len(context.accepted) > 1
-    given = [
-        (mode, metric, entry)
+    known = [
+        (f"{metric} ({mode})" if several else metric, metric, entry)
         for mode, entries in sorted(context.accepted.items())
         for metric, entry in entries.items()
-        if entry.drops > EPSILON
     ]
-    given.sort(key=lambda row: -row[2].drops)
     rows = [
         (
-            f"{metric} ({mode})" if several else metric,
+            name,
             figures.amount(metric, entry.best),
             figures.distance(metric, entry.drops),
             entry.since or "–",
             _lowered(metric, entry.lowered),
         )
-        for mode, metric, entry in given
+        for name, metric, entry in sorted(known, key=lambda row: -row[2].drops)
+        if entry.drops > EPSILON
     ]
     head = ("metric", "best accepted", "given up since", "since", "last lowered")
-    total = sum(map(len, context.accepted.values()))
-    title = f"Below the best accepted value: {len(rows)} of {counted(total, 'value')}"
-    blocks = (Table(head, rows, head[1:3], most=SHOWN),) if rows else ()
-    return Part(name="ratchet", title=title, blocks=blocks, folded=True, rank=5)
+    title = f"Below the best accepted value: {len(rows)} of {counted(len(known), 'value')}"
+    table = Table(head, rows, head[1:3], most=SHOWN)
+    return Part(name="ratchet", title=title, blocks=(table,), folded=True, rank=5)
 
 
 def _lowered(metric: str, low: AcceptedDrop | None) -> str:

@@ -60,7 +60,7 @@ def _parts(proof: GateProof) -> list[Part]:
         for trial in proof.missed
     ]
     names = [(fault.name, fault.size, fault.why) for fault in proof.untried]
-    untold = (Table(("fault", "size", "why"), names),) if names else ()
+    untold = (Table(("fault", "size", "why"), names),)
     useless = f"Faults that say nothing about this API ({len(names)})"
     seen = line(f"Notes without a question: {len(proof.unasked)} of {proof.notes}. Nothing sees what happens to them.")
     notes = (Paragraph((seen,)), Bullets([(line(note),) for note in proof.unasked], SHOWN_NOTES))

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import force_setattr
 
 from raggate.base.escape import markdown as safe
 from raggate.models.publication import Links
@@ -113,10 +114,11 @@ class Alert(Struct, frozen=True):
 
 
 Block = Paragraph | Bullets | Table | Command | Alert
+_HOLDS = ("lines", "items", "rows", "text")
 
 
 class Part(Struct, frozen=True, kw_only=True):
-    """A part of a report; without blocks it is not there.
+    """A part of a report; without a block that holds something it is not there.
 
     `name` is what the line at the end of a page calls it when it was shortened, `title` its heading or the line under
     which it is folded. Rank 0 (`KEPT`) is never left out; of the others the highest is shortened first.
@@ -129,10 +131,14 @@ class Part(Struct, frozen=True, kw_only=True):
     rank: int = 5
     level: int = 3
 
+    def __post_init__(self) -> None:
+        held = (block for block in self.blocks if any(getattr(block, name, ()) for name in _HOLDS))
+        force_setattr(self, "blocks", tuple(held))
+
 
 def bulleted(lines: Sequence[str]) -> tuple[Block, ...]:
-    """Return a list of plain sentences as blocks; none without any."""
-    return (Bullets([(line(text),) for text in lines]),) if lines else ()
+    """Return a list of plain sentences as blocks."""
+    return (Bullets([(line(text),) for text in lines]),)
 
 
 def page(

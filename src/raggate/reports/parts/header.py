@@ -204,9 +204,7 @@ def notes(publication: Publication) -> Part:
     lines = tuple(line(Span(note, limit=600)) for note in publication.notes)
     remarks = [f"Judged for a merge into {publication.base}."] if publication.base else []
     remarks += [_RELAYED] if publication.relayed else []
-    blocks = [Paragraph(lines)] if lines else []
-    blocks += [Paragraph(tuple(map(line, remarks)), soft=True)] if remarks else []
-    return Part(name="notes", blocks=tuple(blocks), rank=1)
+    return Part(name="notes", blocks=(Paragraph(lines), Paragraph(tuple(map(line, remarks)), soft=True)), rank=1)
 
 
 def pushes(publication: Publication) -> Part:
@@ -253,5 +251,5 @@ def _waiver(waiver: WaiverStatus) -> str:
 def log(lines: Sequence[str], *, place: str = "") -> Part:
     """Return the API's last log lines; `place` says where all of them are."""
     more = f" (all of them: {place})" if place else ""
-    blocks = (Bullets([(line(text),) for text in lines], most=len(lines)),) if lines else ()
-    return Part(name="the API's log", title=f"The API's last log lines{more}", blocks=blocks, rank=3)
+    items = Bullets([(line(text),) for text in lines], most=len(lines))
+    return Part(name="the API's log", title=f"The API's last log lines{more}", blocks=(items,), rank=3)

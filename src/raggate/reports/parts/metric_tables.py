@@ -11,7 +11,7 @@ from raggate.models.metric_names import counted_metrics
 from raggate.models.scorecard import EPSILON, MetricValue, Scorecard
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import formatting
-from raggate.reports.parts.document import KEPT, Block, Cell, Part, Span, Table, bulleted, line
+from raggate.reports.parts.document import KEPT, Cell, Part, Span, Table, bulleted, line
 from raggate.reports.parts.formatting import BAD
 from raggate.reports.parts.reasons import greeted
 from raggate.scoring import figures
@@ -28,13 +28,12 @@ def deciding(review: Review) -> Part:
     """Return the metrics that make it red, and the slice that lost most."""
     rows = [row for row in formatting.main_rows(review.verdict.rows) if row.status in BAD]
     several = review.scorecard.several_modes
-    blocks: list[Block] = [metric_table(rows, DECIDING, several=several)] if rows else []
-    slices = formatting.slice_rows(review.verdict.rows)
-    if rows and slices:
-        delta = slices[0].delta
-        worst = f"Worst slice: {delta.slice}, {name_of(delta, several=several)} {figures.course(delta)}."
-        blocks += bulleted([worst])
-    return Part(name="metrics", title="Metrics", blocks=tuple(blocks), rank=KEPT)
+    deltas = [row.delta for row in formatting.slice_rows(review.verdict.rows)[:1] if rows]
+    worst = [
+        f"Worst slice: {delta.slice}, {name_of(delta, several=several)} {figures.course(delta)}." for delta in deltas
+    ]
+    blocks = (metric_table(rows, DECIDING, several=several), *bulleted(worst))
+    return Part(name="metrics", title="Metrics", blocks=blocks, rank=KEPT)
 
 
 def others(review: Review) -> Part:
@@ -53,8 +52,8 @@ def others(review: Review) -> Part:
     for group, noun, what in counts:
         places = [(row.delta.metric, row.delta.mode, row.delta.slice) for row in group]
         titles += [f"{counted_metrics(places, noun)} {what}"] if places else []
-    blocks = (metric_table([*moved, *same, *ungated], EVERYTHING, several=several),) if titles else ()
-    return Part(name="other metrics", title=" · ".join(titles), blocks=blocks, folded=True, rank=8)
+    table = metric_table([*moved, *same, *ungated], EVERYTHING, several=several)
+    return Part(name="other metrics", title=" · ".join(titles), blocks=(table,), folded=True, rank=8)
 
 
 def metric_table(rows: Sequence[GatedMetric], columns: Sequence[str], *, several: bool) -> Table:
@@ -85,8 +84,9 @@ def _cells(row: GatedMetric, columns: Sequence[str], *, several: bool) -> tuple[
 def measured(review: Review) -> Part:
     """Return what was measured where nothing is compared: folded, but on a first run."""
     rows = [] if review.verdict.rows else measured_rows(review.scorecard)
-    blocks = (Table(("metric", "value", "questions"), rows, NUMBERS),) if rows else ()
-    return Part(name="what was measured", title="What was measured", blocks=blocks, folded=not greeted(review), rank=4)
+    table = Table(("metric", "value", "questions"), rows, NUMBERS)
+    shown = greeted(review)
+    return Part(name="what was measured", title="What was measured", blocks=(table,), folded=not shown, rank=4)
 
 
 def measured_rows(scorecard: Scorecard) -> list[tuple[str, str, str]]:
@@ -111,8 +111,8 @@ def slices(review: Review) -> Part:
     cells = [_slice(group, several=review.scorecard.several_modes) for group in groups.values()]
     count = Counter(status for _, _, status in groups)
     title = " · ".join(f"{counted(number, 'slice')} got {status}" for status, number in count.items())
-    blocks = (Table(("slice", *DECIDING), cells, NUMBERS),) if cells else ()
-    return Part(name="slices", title=title, blocks=blocks, folded=not decides, rank=3 if decides else 6)
+    table = Table(("slice", *DECIDING), cells, NUMBERS)
+    return Part(name="slices", title=title, blocks=(table,), folded=not decides, rank=3 if decides else 6)
 
 
 def _slice(rows: Sequence[GatedMetric], *, several: bool) -> tuple[str, ...]:

@@ -106,10 +106,9 @@ def what_broke(review: Review) -> Part:
         for cause, same in reasons.grouped(flips).items()
     ]
     head = ("what happened", "questions", "for example")
-    blocks: list[Block] = [Table(head, rows, ("questions",), most=12)] if rows else []
-    blocks += bulleted(reasons.changes(review))
+    blocks = (Table(head, rows, ("questions",), most=12), *bulleted(reasons.changes(review)))
     title = formatting.title("broke", broke) if broke else formatting.fallen_title(fallen) if fallen else "What changed"
-    return Part(name="questions that broke", title=title, blocks=tuple(blocks), rank=KEPT)
+    return Part(name="questions that broke", title=title, blocks=blocks, rank=KEPT)
 
 
 def lists(review: Review, links: Links | None) -> list[Part]:
@@ -120,7 +119,7 @@ def lists(review: Review, links: Links | None) -> list[Part]:
         return by_cause(flips, lambda flip: item(flip, review, links), SHOWN)
 
     several = review.scorecard.several_modes
-    rest = (Bullets([(in_line(flip, several=several),) for flip in fixed], SHOWN),) if fixed else ()
+    rest = (Bullets([(in_line(flip, several=several),) for flip in fixed], SHOWN),)
     every = f"All questions that broke, by cause ({formatting.how_many(broke)})"
     rows = (
         ("all questions that broke", every, full(broke), 3),
@@ -144,13 +143,10 @@ def by_cause(flips: Sequence[Flip], write: Callable[[Flip], tuple[Line, ...]], m
 
 def misses(review: Review, links: Links | None) -> Part:
     """List the questions that were not found, where there is nothing to compare them with."""
-    if not review.misses:
-        return Part(name="questions that were not found", blocks=())
     lines = tuple(line(text) for text in misses_lines(review))
-    blocks: list[Block] = [Paragraph(lines)] if lines else []
-    blocks += [Bullets([item(flip, review, links) for flip in review.misses], SHOWN)]
+    blocks = (Paragraph(lines), Bullets([item(flip, review, links) for flip in review.misses], SHOWN))
     title = misses_title(review)
-    return Part(name="questions that were not found", title=title, blocks=tuple(blocks), folded=True, rank=3)
+    return Part(name="questions that were not found", title=title, blocks=blocks, folded=True, rank=3)
 
 
 def item(flip: Flip, review: Review, links: Links | None = None) -> tuple[Line, ...]:

@@ -206,12 +206,11 @@ def findings(review: Review) -> Part:
     for finding in review.findings:
         sign = "⛔" if finding.level == "error" else "⚠️"
         first = line(f"{sign} ", bold(finding.message, 160), f" ({kind(finding)}: {finding.invariant})")
-        items.append(
-            (first, *(line(Span(example)) for example in finding.examples), line(Span(repair(finding), "own")))
-        )
+        examples = (line(Span(example)) for example in finding.examples)
+        items.append((first, *examples, line(Span(repair(finding), "own"))))
     title = f"Invariants not met ({len(items)})"
-    blocks = (Bullets(items),) if items else ()
-    return Part(name="invariants", title=title, blocks=blocks, folded=not breaks, rank=KEPT if breaks else 2)
+    rank = KEPT if breaks else 2
+    return Part(name="invariants", title=title, blocks=(Bullets(items),), folded=not breaks, rank=rank)
 
 
 def kind(finding: Finding) -> str:

@@ -102,10 +102,10 @@ def first_steps(review: Review) -> Part:
 def next_step(review: Review) -> Part:
     """Return what to do next, and one command for it."""
     step, command = advice.next_step(review), advice.command(review)
-    blocks: list[Block] = [Paragraph((line(bold("Next:"), " ", Span(step, "own")),))] if step else []
-    blocks += [Command(command)] if command else []
+    told = (line(bold("Next:"), " ", Span(step, "own")),) if step else ()
     title = "" if step else "Reproduce locally"
-    return Part(name="how to reproduce", title=title, blocks=tuple(blocks), folded=not step, rank=KEPT)
+    blocks = (Paragraph(told), Command(command))
+    return Part(name="how to reproduce", title=title, blocks=blocks, folded=not step, rank=KEPT)
 
 
 def how_sure(review: Review) -> Part:
@@ -124,8 +124,7 @@ def provenance(review: Review, publication: Publication) -> Part:
     operations, promotion = formatting.operations_line(review.scorecard), formatting.promotion_note(review)
     texts = [line(Span(text, limit=600)) for text in (operations, promotion) if text]
     lines = (*_baseline(review, links), *run, *about, *_trusted(review, links), *texts)
-    blocks = (Paragraph(lines, soft=True),) if lines else ()
-    return Part(name="where the numbers come from", blocks=blocks, rank=2)
+    return Part(name="where the numbers come from", blocks=(Paragraph(lines, soft=True),), rank=2)
 
 
 def _baseline(review: Review, links: Links | None) -> Iterator[Line]:
