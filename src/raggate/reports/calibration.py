@@ -43,7 +43,12 @@ def render(calibration: Calibration) -> str:
     noise = Noise.of(calibration.scorecard.fingerprint)
     rows = [] if noise is None else list(_rows(calibration, noise))
     screen = Screen(width=200, color=False, wrap=False)
-    screen.line(_title(calibration))
+    run = calibration.run
+    times = Repeated.of(run.fingerprint)
+    runs = times.times if times is not None else 1
+    boots = "booted once" if calibration.boots == 1 else "booted for each"
+    questions = counted(len({item.case.id for item in run.results}), "question")
+    screen.line(f"suite {run.suite} · {questions} · {runs} equal runs, {boots}")
     screen.line()
     screen.table(_HEAD, [(_cells(row), None) for row in rows], names=(_HEAD[0], _HEAD[-1]))
     screen.line()
@@ -51,15 +56,6 @@ def render(calibration: Calibration) -> str:
     for text in (*meaning, *_rankings(calibration)):
         screen.line(text)
     return screen.text()
-
-
-def _title(calibration: Calibration) -> str:
-    run = calibration.run
-    times = Repeated.of(run.fingerprint)
-    runs = times.times if times is not None else 1
-    boots = "booted once" if calibration.boots == 1 else "booted for each"
-    questions = counted(len({item.case.id for item in run.results}), "question")
-    return f"suite {run.suite} · {questions} · {runs} equal runs, {boots}"
 
 
 def _rows(calibration: Calibration, noise: Noise) -> Iterator[_Row]:

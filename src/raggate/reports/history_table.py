@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from itertools import pairwise
 from typing import Literal
 
@@ -87,14 +87,10 @@ def render_text(history: History, shown: Sequence[Column], *, width: int) -> str
     changed = other_questions(history)
     screen = Screen(width=max(width, NARROWEST), color=False, wrap=False)
     room = max((screen.width - _FIXED) // _METRIC, 1)
-    marked = {column: marks(history, column) for column in shown}
     for start in range(0, max(len(shown), 1), room):
-        group = shown[start : start + room]
+        group = {column: marks(history, column) for column in shown[start : start + room]}
         head = (*_HEAD, *(column.name for column in group))
-        rows = [
-            ((*_version(revision, changed), *(_cell(revision, column, marked[column]) for column in group)), None)
-            for revision in history.revisions
-        ]
+        rows = [([*_row(revision, changed, group)], None) for revision in history.revisions]
         screen.table(head, rows, names=_HEAD[:3], words=head[len(_HEAD) :])
         screen.line()
     for text in _legend(history, changed):
@@ -105,16 +101,15 @@ def render_text(history: History, shown: Sequence[Column], *, width: int) -> str
     return f"{screen.text().rstrip()}\n"
 
 
-def _version(revision: Revision, changed: Collection[str]) -> tuple[str, ...]:
+def _row(revision: Revision, changed: Collection[str], marked: dict[Column, dict[str, Mark]]) -> Iterator[str]:
+    """Yield the cells of a version: date, commit, run and cases, then the value of each column with its mark."""
     run = "unreadable" if revision.baseline is None else revision.baseline.scorecard.run_id or "–"
     count = cases_of(revision)
-    cases = "–" if count is None else f"{count}{OTHER if revision.commit in changed else ''}"
-    return revision.stamp[:10] or "unknown", revision.commit[:8], cut(run, limit=_RUN), cases
-
-
-def _cell(revision: Revision, column: Column, marked: dict[str, Mark]) -> str:
-    value = value_of(revision, column)
-    return "–" if value is None else f"{figures.value(column.metric, value)}{marked.get(revision.commit, '')}"
+    yield from (revision.stamp[:10] or "unknown", revision.commit[:8], cut(run, limit=_RUN))
+    yield "–" if count is None else f"{count}{OTHER if revision.commit in changed else ''}"
+    for column, marks in marked.items():
+        value = value_of(revision, column)
+        yield "–" if value is None else f"{figures.value(column.metric, value)}{marks.get(revision.commit, '')}"
 
 
 def _legend(history: History, changed: Collection[str]) -> list[str]:

@@ -18,7 +18,7 @@ from raggate.base.numbers import fixed
 from raggate.models.comparison import Flip
 from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult
-from raggate.models.verdict import Reason, Review
+from raggate.models.verdict import Review
 from raggate.reports.parts import formatting, questions, reasons
 
 if TYPE_CHECKING:
@@ -67,21 +67,9 @@ def _verdict(review: Review) -> Iterator[Outcome]:
     kind = verdict.outcome.replace(" ", "-")
     yield Outcome(group="verdict", name="verdict", status=status, kind=kind, message=_line(verdict.headline))
     for reason in formatting.deciding(review):
-        message = _line(reason.message)
-        yield Outcome(group="verdict", name=_subject(reason), status=status, kind=plain(reason.code), message=message)
-
-
-def _subject(reason: Reason) -> str:
-    parts = (reason.code, reason.invariant, reason.mode, reason.slice, reason.metric, reason.case_id)
-    return plain(" ".join(part for part in parts if part), limit=_NAME)
-
-
-def _questions(review: Review) -> Iterator[Outcome]:
-    lost = {(flip.mode, flip.case_id): flip for flip in review.lost}
-    decided = review.verdict.exit_code != 0 and review.verdict.outcome not in _UNDECIDED
-    for item in review.run.results:
-        flip = lost.get((item.result.mode, item.case.id))
-        yield _question(item, flip, red=flip is not None and decided and review.verdict.is_red(flip))
+        parts = (reason.code, reason.invariant, reason.mode, reason.slice, reason.metric, reason.case_id)
+        name, message = plain(" ".join(filter(None, parts)), limit=_NAME), _line(reason.message)
+        yield Outcome(group="verdict", name=name, status=status, kind=plain(reason.code), message=message)
 
 
 def _question(item: LabelledResult, flip: Flip | None, *, red: bool) -> Outcome:
@@ -136,7 +124,13 @@ def render(ended: Ended) -> Iterator[str]:
 
 def of_review(review: Review) -> list[Outcome]:
     """Return the verdict, or the reasons against it, and then every question: something fails just where no pass is."""
-    return [*_verdict(review), *_questions(review)]
+    lost = {(flip.mode, flip.case_id): flip for flip in review.lost}
+    decided = review.verdict.exit_code != 0 and review.verdict.outcome not in _UNDECIDED
+    outcomes = [*_verdict(review)]
+    for item in review.run.results:
+        flip = lost.get((item.result.mode, item.case.id))
+        outcomes.append(_question(item, flip, red=flip is not None and decided and review.verdict.is_red(flip)))
+    return outcomes
 
 
 def _document(outcomes: Sequence[Outcome], suite: str, started: str) -> Iterator[str]:

@@ -9,7 +9,7 @@ from raggate.base.jsonio import dumps
 from raggate.base.numbers import STORED_DECIMALS, rounded, rounded_or_none
 from raggate.models.judging import JudgingSummary
 from raggate.models.run import Run
-from raggate.models.scorecard import OVERALL, MetricValue, Operations, Scorecard
+from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.scoring.noise import Noise
 from raggate.scoring.repeats import Repeated
 
@@ -36,8 +36,13 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
         },
     }
     if operations is not None:
-        value["operational_metrics"] = _calls(operations)
-        value["repeated"] = _repeated(scorecard)
+        counts = {name: getattr(operations, name) for name in ("calls", "failed", "retries", "failures")}
+        rates = {name: rounded_or_none(rate.value) for name, rate in operations.rates.items()}
+        value["operational_metrics"] = counts | rates
+        value["repeated"] = None
+        if (repeated := Repeated.of(scorecard.fingerprint)) is not None:
+            share = rounded(repeated.differ / repeated.compared) if repeated.compared else None
+            value["repeated"] = {**repeated.stored(), "share": share}
         if (noise := Noise.of(scorecard.fingerprint)) is not None:
             value["noise"] = noise.stored()
         times = operations.latency.items()
@@ -54,20 +59,6 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
     if compat:
         value["compat"] = dict(compat)
     return dumps(value, pretty=True).decode()
-
-
-def _calls(operations: Operations) -> dict[str, Any]:
-    counts = {name: getattr(operations, name) for name in ("calls", "failed", "retries", "failures")}
-    return counts | {name: rounded_or_none(rate.value) for name, rate in operations.rates.items()}
-
-
-def _repeated(scorecard: Scorecard) -> dict[str, Any] | None:
-    """Return how the questions came out that were asked twice, and which share of them differently; None for none."""
-    repeated = Repeated.of(scorecard.fingerprint)
-    if repeated is None:
-        return None
-    share = rounded(repeated.differ / repeated.compared) if repeated.compared else None
-    return {**repeated.stored(), "share": share}
 
 
 def _mode(slices: dict[str, dict[str, MetricValue]], counts: dict[str, int]) -> dict[str, Any]:

@@ -107,15 +107,10 @@ class ChangePlot(Struct, frozen=True, kw_only=True):
 
 def change_plots(rows: Sequence[GatedMetric]) -> list[ChangePlot | None]:
     """Return where each change lies, all on one scale; None for one without a change to draw."""
-    reach = max((end for row in rows for end in _ends(row)), default=0.0)
+    # how far from no change everything lies that is drawn
+    ends = (end for row in rows for end in (row.delta.delta or 0.0, *(row.delta.interval or ()), row.allowed or 0.0))
+    reach = max(map(abs, ends), default=0.0)
     return [None if row.delta.delta is None or reach <= EPSILON else _change_plot(row, reach) for row in rows]
-
-
-def _ends(row: GatedMetric) -> Iterator[float]:
-    """Yield how far from no change everything lies that is drawn of a row."""
-    yield abs(row.delta.delta or 0.0)
-    yield from (abs(end) for end in row.delta.interval or ())
-    yield row.allowed or 0.0
 
 
 def _change_plot(row: GatedMetric, reach: float) -> ChangePlot:

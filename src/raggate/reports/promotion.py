@@ -200,15 +200,11 @@ def _values(proposal: BaselineCandidate, context: PromotionContext) -> Part:
     several = len({row.change.mode for row in rows}) > 1
     head = ("metric", "before", "after", "change", "questions")
     table = Table(head, [_row(row, several=several) for row in rows], ("before", "after", "change"), most=SHOWN)
-    caption = Paragraph((line(_caption(rows, context)),), soft=True)
-    return Part(name="values", title="Metrics", blocks=(table, caption) if rows else (), rank=KEPT)
-
-
-def _caption(rows: Sequence[MetricChange], context: PromotionContext) -> str:
     text = f'Values over all questions. "Before" is the baseline on {context.target}.'
-    if not any(row.shared and not row.same_cases for row in rows):
-        return text
-    return f"{text} The change is over shared questions only: others were added, removed or relabelled."
+    if any(row.shared and not row.same_cases for row in rows):
+        text += " The change is over shared questions only: others were added, removed or relabelled."
+    caption = Paragraph((line(text),), soft=True)
+    return Part(name="values", title="Metrics", blocks=(table, caption) if rows else (), rank=KEPT)
 
 
 def _row(row: MetricChange, *, several: bool) -> tuple[Cell, ...]:

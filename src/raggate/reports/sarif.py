@@ -11,7 +11,6 @@ from urllib.parse import quote
 from raggate.base.escape import plain
 from raggate.base.jsonio import dumps
 from raggate.config.schema import Config
-from raggate.models.comparison import Flip
 from raggate.models.lint import CHECKS, LintFinding
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
@@ -36,7 +35,16 @@ _ORDER = [rule for rule, _ in RULES.values()]
 
 def render_findings(findings: Sequence[LintFinding], version: str) -> str:
     """Render findings as one run of one tool; `version` is raggate's own."""
-    return document([*_rules()], [*_findings(findings)], version)
+    rules = [
+        {
+            "id": name,
+            "shortDescription": {"text": check.title},
+            "help": {"text": check.remedy},
+            "defaultConfiguration": {"level": check.severity},
+        }
+        for name, check in CHECKS.items()
+    ]
+    return document(rules, [*_findings(findings)], version)
 
 
 def document(
@@ -46,16 +54,6 @@ def document(
     driver = {"name": "raggate", **({"semanticVersion": plain(version)} if version else {}), "rules": rules}
     run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results, **more}
     return dumps({"$schema": SCHEMA, "version": VERSION, "runs": [run]}, pretty=True).decode()
-
-
-def _rules() -> Iterator[dict[str, Any]]:
-    for name, check in CHECKS.items():
-        yield {
-            "id": name,
-            "shortDescription": {"text": check.title},
-            "help": {"text": check.remedy},
-            "defaultConfiguration": {"level": check.severity},
-        }
 
 
 def _findings(findings: Sequence[LintFinding]) -> Iterator[dict[str, Any]]:
@@ -125,19 +123,17 @@ def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
         rule, _ = RULES[flip.kind]
         first = f"{plain(flip.case_id, limit=100)} ({plain(flip.mode)}): {plain(flip.question)}"
         red = review.verdict.exit_code != 0 and review.verdict.is_red(flip)
+        related = {}
+        if (place := review.context.source_lines.get(flip.case_id)) is not None:
+            message = {"message": {"text": "the passage that answers it"}}
+            note = {"id": 1, **location(f"{prefix}{place.path}", place.line), **message}
+            related = {"relatedLocations": [note]}
         yield {
             "ruleId": rule,
             "ruleIndex": _ORDER.index(rule),
             "level": "error" if red else "note",
             "message": {"text": " · ".join([first, plain(questions.rank_change(flip)), *about(flip)])},
             "locations": [location(f"{prefix}{config.golden}", line)],
-            **_note(flip, review, prefix),
+            **related,
             "partialFingerprints": {"raggateQuestion/v1": digest(f"{rule}\0{flip.mode}\0{flip.case_id}")},
         }
-
-
-def _note(flip: Flip, review: Review, prefix: str) -> dict[str, Any]:
-    if (place := review.context.source_lines.get(flip.case_id)) is None:
-        return {}
-    message = {"message": {"text": "the passage that answers it"}}
-    return {"relatedLocations": [{"id": 1, **location(f"{prefix}{place.path}", place.line), **message}]}

@@ -6,7 +6,7 @@ Without script it has everything but the list of all questions.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import quote
 
@@ -84,13 +84,12 @@ def grids(review: Review) -> list[Grid]:
     grids = []
     for mode, by_name in modes.items():
         metrics = [metric for metric in order if any(metric in rows for rows in by_name.values())]
-        grids.append((mode, metrics, sorted(by_name.items(), key=lambda item: (-_lost(item[1].values()), item[0]))))
+        gains = {
+            name: sum(min(row.delta.gain, 0.0) for row in rows.values() if row.status in formatting.BAD)
+            for name, rows in by_name.items()
+        }
+        grids.append((mode, metrics, sorted(by_name.items(), key=lambda item: (gains[item[0]], item[0]))))
     return grids
-
-
-def _lost(rows: Iterable[GatedMetric]) -> float:
-    """Add up by how much a slice got worse in what counts."""
-    return sum(-min(row.delta.gain, 0.0) for row in rows if row.status in formatting.BAD)
 
 
 def notes(review: Review) -> list[Part]:

@@ -193,7 +193,9 @@ def _calls(scorecard: Scorecard, operations: Operations) -> Iterator[str]:
     if (empty := operations.rates.get("empty_result_rate")) is not None and empty.value:
         yield f"{round(empty.value * empty.n)} without any passage"
     if (repeated := Repeated.of(scorecard.fingerprint)) is not None:
-        yield _repeated(repeated)
+        missing = f", {repeated.failed} without a second answer" if repeated.failed else ""
+        differ = f"{repeated.differ} of {repeated.compared} ranked differently" if repeated.differ or missing else ""
+        yield f"{repeated.asked} asked {often(repeated.times)}{missing}, {differ or 'all ranked alike'}"
     if type(probes := scorecard.fingerprint.get("probes")) is int:
         yield f"{probes} asked for invariants"
     if found := score.found_headings(scorecard.fingerprint.get("found_headings")):
@@ -207,12 +209,6 @@ def _calls(scorecard: Scorecard, operations: Operations) -> Iterator[str]:
         counts = ((coverage["docs_processed"], "document"), (coverage.get("chunks_embedded", "?"), "passage"))
         sizes = (f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
         yield f"index {', '.join(sizes)}"
-
-
-def _repeated(repeated: Repeated) -> str:
-    missing = f", {repeated.failed} without a second answer" if repeated.failed else ""
-    differ = f"{repeated.differ} of {repeated.compared} ranked differently" if repeated.differ or missing else ""
-    return f"{repeated.asked} asked {often(repeated.times)}{missing}, {differ or 'all ranked alike'}"
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

@@ -80,8 +80,13 @@ def head(verdict: str, suite: str, lines: Sequence[Line], *, heading: str = "") 
 def opening(review: Review) -> Part:
     """Return the heading, the likely cause, the verdict and the numbers."""
     verdict, suite = review.verdict, review.run.suite
+    # before any good news: that only a part was asked, and what merging breaks
+    before = review.verdict.sentences[:1] if review.run.selection is not None else ()
+    before += tuple(f"⛔ {reasons.sentence(reason)}" for reason in reasons.merging(review))
+    if review.run.golden.part_of is not None:
+        before += (f"This suite asks {review.run.golden.asked}. Its result says nothing about the others.",)
     lines = [
-        *(line(Span(text, "bold", 600)) for text in _before_all(review)),
+        *(line(Span(text, "bold", 600)) for text in before),
         *verdict_lines(review),
         *(line(text) for text in number_lines(review)),
     ]
@@ -115,16 +120,6 @@ def heading(review: Review) -> str:
     if review.verdict.outcome != "regression" or not broke:
         return ""
     return f"{broke} of {counted(review.scorecard.questions, 'question')} broke"
-
-
-def _before_all(review: Review) -> Iterator[str]:
-    """Yield what is said before any good news: that only a part was asked, and what merging breaks."""
-    if review.run.selection is not None:
-        yield review.verdict.sentences[0]
-    yield from (f"⛔ {reasons.sentence(reason)}" for reason in reasons.merging(review))
-    golden = review.run.golden
-    if golden.part_of is not None:
-        yield f"This suite asks {golden.asked}. Its result says nothing about the others."
 
 
 def verdict_lines(review: Review) -> list[Line]:

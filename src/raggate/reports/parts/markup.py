@@ -31,17 +31,13 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequen
 
 def code_block(*texts: str) -> str:
     """Set foreign texts as one line each to copy, in a fence that nothing in them can close."""
-    lines = "\n".join(map(_code_line, texts))
+    # a comment may carry hidden markers, and nothing foreign may look like one; a shell has no use for the joiner
+    shown = [plain(text, limit=1000).replace("<!--", "<\u2060!--").replace("##[", "##\u2060[") for text in texts]
+    # a log that shows the page would take a line of colons for a command
+    lines = "\n".join(f"\u2060{line}" if line.startswith("::") else line for line in shown)
     longest = max((len(run) for run in re.findall(r"`+", lines)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}sh\n{lines}\n{fence}"
-
-
-def _code_line(text: str) -> str:
-    # a comment may carry hidden markers, and nothing foreign may look like one; a shell has no use for the joiner
-    line = plain(text, limit=1000).replace("<!--", "<\u2060!--").replace("##[", "##\u2060[")
-    # a log that shows the page would take it for a command
-    return f"\u2060{line}" if line.startswith("::") else line
 
 
 def inert(text: str, *, limit: int = 300, middle: bool = False) -> str:
