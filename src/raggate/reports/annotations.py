@@ -43,7 +43,7 @@ def annotations(review: Review, links: Links | None, *, changed: Collection[str]
     with_verdict = review.verdict.outcome != "pass" or review.verdict.warnings
     return [
         *([_verdict(review)] if with_verdict else []),
-        *(_finding(finding) for finding in review.findings),
+        *map(_finding, review.findings),
         *(_question(flip, review, prefix, frozenset(changed)) for flip in broke),
     ]
 

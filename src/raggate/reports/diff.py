@@ -77,8 +77,8 @@ def _rows(both: SideBySide) -> Sequence[GatedMetric]:
 def _shown(row: GatedMetric | None) -> str:
     if row is None:
         return "–"
-    course, change = figures.course(row.delta), figures.change(row.delta)
-    return course if change in {figures.SAME, figures.NONE} else f"{course} ({change})"
+    change = figures.change(row.delta)
+    return figures.course(row.delta) + ("" if change in {figures.SAME, figures.NONE} else f" ({change})")
 
 
 def _side(side: Side) -> SideRow:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from raggate.base.errors import ExitCode
 from raggate.base.numbers import counted, fixed
 from raggate.models.smoke_test import FilledField, SmokeTest
@@ -23,18 +21,23 @@ def render(test: SmokeTest, *, width: int = 100) -> str:
     screen.line(f"{test.case.question} ({test.case.id}, {test.result.mode})", first="asked:    ", limit=300)
     response = test.result.response
     if response is not None:
-        place = "" if not test.case.gold_supports else "; what is expected is "
-        place += "" if not place else f"at rank {test.rank}" if test.rank else "not among them"
-        screen.line(
-            f"answered: {counted(len(response.chunks), 'passage')} in {fixed(test.result.elapsed_ms, 0)} ms{place}"
-        )
+        found = f"at rank {test.rank}" if test.rank else "not among them"
+        place = f"; what is expected is {found}" if test.case.gold_supports else ""
+        passages, took = counted(len(response.chunks), "passage"), fixed(test.result.elapsed_ms, 0)
+        screen.line(f"answered: {passages} in {took} ms{place}")
     # what is neither configured nor told, and costs nothing, is no news
     shown = [field for field in test.fields if field.source or field.filled or field.cost]
     head = ("field", "read from", "filled", "first")
     rows = [((field.name, field.source or _NOTHING, _share(field), field.first), None) for field in shown]
     screen.line()
     screen.table(head, rows, names=head, words=head[3:])
-    lines = [*_sentences(test)]
+    costs = [
+        f"`{field.name}` is not {'returned' if field.source else 'mapped'}: {field.cost}"
+        for field in test.fields
+        if field.cost
+    ]
+    groups = (("cannot tell", test.unknown), ("broken", test.broken), ("missing", costs), ("note", test.hints))
+    lines = [f"{word}: {text}" for word, texts in groups for text in texts]
     for text in (*([""] if rows else []), *lines, *([""] if lines else [])):
         screen.line(text, limit=600)
     screen.line(f"{_OUTCOMES[test.exit_code]} (exit {int(test.exit_code)})")
@@ -47,13 +50,3 @@ def _share(field: FilledField) -> str:
     if field.of == 1 or not field.of:
         return "yes" if field.filled else "no"
     return f"{field.filled} of {field.of}"
-
-
-def _sentences(test: SmokeTest) -> Iterator[str]:
-    costs = [
-        f"`{field.name}` is not {'returned' if field.source else 'mapped'}: {field.cost}"
-        for field in test.fields
-        if field.cost
-    ]
-    groups = [("cannot tell", test.unknown), ("broken", test.broken), ("missing", costs), ("note", test.hints)]
-    yield from (f"{word}: {text}" for word, texts in groups for text in texts)

@@ -107,13 +107,13 @@ def _titled(outcome: SuiteOutcome) -> str:
 def _parts(outcome: SuiteOutcome, publication: Publication) -> Iterator[Part]:
     """Yield what a suite has to say below its line of the table."""
     parts = [] if outcome.not_run else comment.parts_of(outcome.ended, publication)
-    numbers = tuple(line(text) for text in header.number_lines(outcome.review)) if outcome.review is not None else ()
+    numbers = map(line, header.number_lines(outcome.review)) if outcome.review is not None else ()
     texts = [outcome.headline] if outcome.failure is None else list(outcome.failure.lines)
-    left = len(texts) - _LINES
-    texts = [*texts[:_LINES], *([f"… and {left} more"] if left > 0 else [])]
-    reasons = tuple(line(Span(text, limit=600)) for text in texts)
-    config = line(Span(outcome.config, "soft"))
-    yield Part(name="verdict", blocks=(Paragraph((*numbers, *reasons, config)),), rank=KEPT)
+    if len(texts) > _LINES:
+        texts[_LINES:] = [f"… and {len(texts) - _LINES} more"]
+    reasons = (line(Span(text, limit=600)) for text in texts)
+    lines = (*numbers, *reasons, line(Span(outcome.config, "soft")))
+    yield Part(name="verdict", blocks=(Paragraph(lines),), rank=KEPT)
     yield from (part for part in parts if part.name not in _ABOVE)
 
 

@@ -13,7 +13,7 @@ from raggate.base.numbers import rounded, rounded_or_none
 from raggate.models import public_verdict as public
 from raggate.models.comparison import Cause, Diagnosis, Flip, GoldenChanges, to_stored
 from raggate.models.publication import RunFailure
-from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
+from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Review
 from raggate.reports.parts import evidence, formatting
 from raggate.scoring.repeats import Repeated
 
@@ -50,7 +50,7 @@ def _review(review: Review) -> dict[str, Any]:
     verdict, comparison = review.verdict, review.comparison
     baseline = comparison.baseline
     repeated = Repeated.of(review.scorecard.fingerprint)
-    part = review.run.selection
+    part, preview = review.run.selection, review.context.preview
     partial = part and {"asked": list(part.asked), "of": part.of, "selection": _line(part.words)}
     return {
         "schema": SCHEMA,
@@ -82,7 +82,7 @@ def _review(review: Review) -> dict[str, Any]:
         "invariants": [_shown(finding, "message", "examples") for finding in review.findings],
         "waivers": [as_dict(waiver) for waiver in review.verdict.waivers],
         "first_run": review.context.first_run,
-        "preview": None if review.context.preview is None else _preview(review.context.preview),
+        "preview": preview and _shown(preview, *_PREVIEWED) | {"rows": [to_stored(delta) for delta in preview.rows]},
         "dependencies": _lines(review.context.dependencies),
         "recheck": None if verdict.recheck is None else _shown(verdict.recheck, "build", "problem"),
         "not_used": list(review.run.provenance.ignored),
@@ -148,10 +148,6 @@ def _filled(cause: Cause) -> dict[str, Any]:
     for side in {"before", "after"} & fields.keys():
         fields[side] = {key: value for key, value in fields[side].items() if key in _SCORES and value is not None}
     return {key: _lines(value) for key, value in fields.items()}
-
-
-def _preview(preview: Preview) -> dict[str, Any]:
-    return _shown(preview, *_PREVIEWED) | {"rows": [to_stored(delta) for delta in preview.rows]}
 
 
 def _row(row: GatedMetric) -> dict[str, Any]:

@@ -82,16 +82,12 @@ def environment(packages: Sequence[str]) -> Environment:
     return Environment(
         loader=ChoiceLoader([PackageLoader(package, "assets") for package in packages]),
         autoescape=True,
-        finalize=_shown,
+        # a text is one printable line, unless it is markup of our own
+        finalize=lambda value: plain(value, limit=LONGEST_VALUE) if type(value) is str else value,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-
-
-def _shown(value: object) -> object:
-    """Make a text one printable line, unless it is markup of our own."""
-    return plain(value, limit=LONGEST_VALUE) if type(value) is str else value
 
 
 def _raw(text: str) -> object:

@@ -105,7 +105,10 @@ def judging_sentences(run: Run) -> Iterator[str]:
     summary = JudgingSummary.of(run.fingerprint)
     if summary is None:
         return
-    how_far = ", ".join(_coverage(name, summary) for name in summary.scores)
+    gaps = {
+        name: f" (not judged: {coverage.gaps})" if coverage.gaps else "" for name, coverage in summary.scores.items()
+    }
+    how_far = ", ".join(f"{name} {own.judged} of {own.expected}{gaps[name]}" for name, own in summary.scores.items())
     yield f"Judged by {', '.join(_judges(run)) or 'judges that are not named'}: {how_far}."
     yield (
         _canary(summary.canary) if summary.canary is not None else "No canary set says whether that agrees with people."
@@ -125,12 +128,6 @@ def spot_check(check: SpotCheck) -> str:
 def _judges(run: Run) -> Iterator[str]:
     for model, build in judges_of(run.fingerprint):
         yield f"{model} ({build})" if build else model
-
-
-def _coverage(name: str, summary: JudgingSummary) -> str:
-    coverage = summary.scores[name]
-    gaps = f" (not judged: {coverage.gaps})" if coverage.gaps else ""
-    return f"{name} {coverage.judged} of {coverage.expected}{gaps}"
 
 
 def _canary(canary: Canary) -> str:

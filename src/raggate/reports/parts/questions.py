@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from raggate.base.quote import enumerated
 from raggate.models.comparison import Flip
@@ -36,16 +36,6 @@ def misses_title(review: Review) -> str:
     of_modes = f" in modes without a baseline ({enumerated(modes)})" if modes else ""
     in_part = ", or not completely" if any(family(flip.metric) == RECALL_ALL for flip in review.misses) else ""
     return formatting.title(f"were not found{in_part}{of_modes}", review.misses)
-
-
-def misses_lines(review: Review) -> Iterator[str]:
-    """For each mode with such questions: how far its answers get, and the step that stops them."""
-    several = review.scorecard.several_modes
-    absent = {flip.mode for flip in review.misses}
-    for reach in review.comparison.reach:
-        words = reach.sentence
-        if reach.mode in absent and words not in review.verdict.headline:
-            yield f"{reach.mode}: {words}." if several else f"{words[:1].upper()}{words[1:]}."
 
 
 def rank_change(flip: Flip) -> str:
@@ -143,8 +133,14 @@ def by_cause(flips: Sequence[Flip], write: Callable[[Flip], tuple[Line, ...]], m
 
 def misses(review: Review, links: Links | None) -> Part:
     """List the questions that were not found, where there is nothing to compare them with."""
-    lines = tuple(line(text) for text in misses_lines(review))
-    blocks = (Paragraph(lines), Bullets([item(flip, review, links) for flip in review.misses], SHOWN))
+    several, absent = review.scorecard.several_modes, {flip.mode for flip in review.misses}
+    # how far the answers of each mode get, and the step that stops them
+    lines = [
+        line(f"{reach.mode}: {reach.sentence}." if several else f"{reach.sentence[:1].upper()}{reach.sentence[1:]}.")
+        for reach in review.comparison.reach
+        if reach.mode in absent and reach.sentence not in review.verdict.headline
+    ]
+    blocks = (Paragraph(tuple(lines)), Bullets([item(flip, review, links) for flip in review.misses], SHOWN))
     title = misses_title(review)
     return Part(name="questions that were not found", title=title, blocks=blocks, folded=True, rank=3)
 

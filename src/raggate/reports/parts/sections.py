@@ -136,26 +136,26 @@ def _baseline(review: Review, links: Links | None) -> Iterator[Line]:
         parts.append(f"run {baseline.scorecard.run_id}")
     measured = baseline.provenance.get("measured")
     if isinstance(measured, str):
-        parts.append(f"measured {measured.partition('T')[0]}{_age(review, measured)}")
+        days = days_between(measured, review.run.started)
+        age = (
+            ""
+            if days is None or days < 0
+            else f" ({counted(int(days), 'day')} old)"
+            if days >= 1
+            else " (the same day)"
+        )
+        parts.append(f"measured {measured.partition('T')[0]}{age}")
     checkout = baseline.provenance.get("checkout")
     built = checkout.get("commit") if isinstance(checkout, dict) else None
     of_commit = (", of ", commit(built, links)) if isinstance(built, str) else ()
     yield line(f"Baseline: {', '.join(parts)}", *of_commit, f"; {formatting.compared(review.comparison)}")
 
 
-def _age(review: Review, measured: str) -> str:
-    """Return how old a baseline was when the run started, in whole days."""
-    days = days_between(measured, review.run.started)
-    if days is None or days < 0:
-        return ""
-    return " (the same day)" if days < 1 else f" ({counted(int(days), 'day')} old)"
-
-
 def _trusted(review: Review, links: Links | None) -> Iterator[Line]:
     if against := review.judged_by:
         baseline = review.comparison.baseline
         own = baseline is not None and baseline.commit == against
-        inputs = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"
+        inputs = f"Configuration, golden set{', vault and baseline' if own else ' and vault'}"
         yield line(f"{inputs}: those of commit ", commit(against, links))
     if ignored := review.run.provenance.ignored:
         yield line(f"Not used, because that commit's own files count: {listed(ignored, 8)}")
@@ -234,13 +234,23 @@ def if_merged(review: Review) -> list[Part]:
 
 
 def _merged_lines(preview: Preview) -> list[str]:
+    settings = []
+    for key, before, now in sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened):
+        meaning = " (loosens the gate)" if key in preview.loosened else ""
+        meaning = " (measures or compares something else)" if key in preview.remeasured else meaning
+        settings.append(f"{'⚠️ ' if key in preview.loosened else ''}{key}: {before} → {now}{meaning}")
+    replaced = [] if preview.baseline == "same" else [f"baseline {preview.baseline}"]
+    if preview.baseline == "removed":
+        replaced = ["⚠️ baseline removed: after the merge there is nothing to compare with"]
     return [
-        *_settings(preview),
+        *settings,
         *_golden_lines(preview.golden),
         *(f"⚠️ {text}" for text in _named_groups(dict(preview.weakened))),
         *_named_groups({"⚠️ text no longer private": preview.unmarked}),
         *_note_lines(preview.vault),
-        *_replaced(preview),
+        *replaced,
+        *_named_groups({"⚠️ baseline makes the gate weaker for later changes": preview.lowered}),
+        *(f"baseline: {figures.title(name)} {figures.both(name, *values)}" for name, *values in preview.values[:60]),
         *(f"⚠️ after the merge every run fails until you promote a new baseline: {why}" for why in preview.outdated),
         *(f"⚠️ {what}: {gone} gone or edited, {new} new" for what, gone, new in preview.edited),
         *(
@@ -248,24 +258,6 @@ def _merged_lines(preview: Preview) -> list[str]:
             for level, name, breach in preview.unmet
         ),
     ]
-
-
-def _settings(preview: Preview) -> Iterator[str]:
-    for key, before, now in sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened):
-        loosens = key in preview.loosened
-        meaning = " (loosens the gate)" if loosens else ""
-        meaning = " (measures or compares something else)" if key in preview.remeasured else meaning
-        yield f"{'⚠️ ' if loosens else ''}{key}: {before} → {now}{meaning}"
-
-
-def _replaced(preview: Preview) -> Iterator[str]:
-    if preview.baseline == "removed":
-        yield "⚠️ baseline removed: after the merge there is nothing to compare with"
-    elif preview.baseline != "same":
-        yield f"baseline {preview.baseline}"
-    yield from _named_groups({"⚠️ baseline makes the gate weaker for later changes": preview.lowered})
-    for metric, before, now in preview.values[:60]:
-        yield f"baseline: {figures.title(metric)} {figures.both(metric, before, now)}"
 
 
 def elsewhere(publication: Publication) -> str:
