@@ -215,6 +215,7 @@ class NoteTitles:
         self._text = text
         self._vault = vault
         self._rel_path = rel_path
+        self._spelled = cache(self._spell)
 
     def holds(self, heading_path: str) -> bool:
         """Return whether the note has these headings below each other; also where the path names none."""
@@ -232,7 +233,9 @@ class NoteTitles:
 
     def _composed(self, letters: str) -> bool:
         # most headings are found without parsing the note
-        return any(put_together(letters, path) for path in chain(self._hashed_letters, self._parsed_letters))
+        return any(put_together(letters, path) for path in self._spelled(self._hashed)) or any(
+            put_together(letters, path) for path in self._spelled(self._parsed)
+        )
 
     @cached_property
     def _hashed(self) -> frozenset[tuple[str, ...]]:
@@ -242,15 +245,7 @@ class NoteTitles:
     def _parsed(self) -> frozenset[tuple[str, ...]]:
         return heading_paths(self._text, self._rel_path)
 
-    @cached_property
-    def _hashed_letters(self) -> frozenset[tuple[str, ...]]:
-        return self._spelled(self._hashed)
-
-    @cached_property
-    def _parsed_letters(self) -> frozenset[tuple[str, ...]]:
-        return self._spelled(self._parsed)
-
-    def _spelled(self, paths: Iterable[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
+    def _spell(self, paths: frozenset[tuple[str, ...]]) -> frozenset[tuple[str, ...]]:
         """Return each path in letters, after what APIs put before it."""
         folders = self._rel_path.split("/")
         title = _FRONT_TITLE.match(self._text)
