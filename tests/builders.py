@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -11,7 +12,7 @@ from msgspec.structs import replace
 from raggate.config.schema import Config
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding, Flip
-from raggate.models.golden import Case, Golden, Support, digest, with_hash
+from raggate.models.golden import Case, Golden, Support, Vault, digest, with_hash
 from raggate.models.run import Chunk, Failure, LabelledResult, Labels, Response, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Operations, Scorecard
 from raggate.scoring.score import label
@@ -35,6 +36,12 @@ def make_case(case_id: str = "q1", **fields: Any) -> Case:
 def make_golden(*cases: Case, **fields: Any) -> Golden:
     """Build a golden set with its true content hash."""
     return Golden(**{"name": "eval_set.jsonl", "cases": cases, "hash": digest(list(cases)), **fields})
+
+
+def make_vault(texts: Mapping[str, str]) -> Vault:
+    """Build the vaults of some notes, each named `vault/path`."""
+    notes = {(name.partition("/")[0], name.partition("/")[2]): text for name, text in texts.items()}
+    return Vault(directories={vault: Path(vault) for vault, _ in notes}, texts=notes, notes={}, hash="")
 
 
 def make_chunk(chunk_id: str = "c1", **fields: Any) -> Chunk:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from builders import make_case, make_golden, make_support
+from builders import make_case, make_golden, make_support, make_vault
 from raggate.base.errors import UsageError
 from raggate.base.headings import elements, written
 from raggate.inputs import headings
@@ -201,15 +201,9 @@ def test_a_path_as_it_is_written_names_its_heading_and_never_one_that_is_written
     assert all(title in {titles[(begin - 2) // 4], rendered.get(titles[(begin - 2) // 4])} for begin in named)
 
 
-def vault(**notes: str) -> Vault:
-    """Build two vaults: `work` with the notes, named without suffix, and `personal` with one note."""
-    texts = {("work", f"{name}.md"): text for name, text in notes.items()}
-    return Vault(
-        directories={"work": Path("work"), "personal": Path("personal")},
-        texts={**texts, ("personal", "a.md"): "# Other\n\nDifferent words.\n"},
-        notes={},
-        hash="",
-    )
+def vault(text: str) -> Vault:
+    """Build two vaults: `work` with one note, and `personal` with one of the same path."""
+    return make_vault({"work/a.md": text, "personal/a.md": "# Other\n\nDifferent words.\n"})
 
 
 COSTS = "# Costs\n\nTen *euro*.\n\n## Per month\n\nOne euro.\n"
@@ -234,7 +228,7 @@ def test_anchor_is_missing(support: Support, vaults: tuple[str, ...], message: s
     """A support that is not in the vault is named with line, case and the nearest thing that does."""
     case = make_case(gold_supports=(support,), vaults=vaults, line=3)
     with pytest.raises(UsageError) as caught:
-        check_anchors(make_golden(case), vault(a=COSTS))
+        check_anchors(make_golden(case), vault(COSTS))
     refused = str(caught.value)
     assert refused.startswith("eval_set.jsonl:3: question 'q1': ")
     assert message in refused
@@ -267,7 +261,7 @@ def test_snippets_stand_in_their_section(
     """A snippet is looked for in its own section; whether it stands elsewhere in the note is told."""
     support = make_support("a.md", heading, snippets=(snippet,))
     golden = make_golden(make_case(gold_supports=(support,), vaults=("work",), line=3))
-    notes = vault(a=SECTIONS.replace("\n", ending))
+    notes = vault(SECTIONS.replace("\n", ending))
     if elsewhere is None:
         check_anchors(golden, notes)
         return
@@ -297,17 +291,17 @@ def test_a_heading_is_accepted_as_people_read_it(heading: str, texts: tuple[str,
     for text in ("One", "Two", "Three", "Four", "Five"):
         case = make_case(gold_supports=(make_support("a.md", heading, snippets=(f"{text}.",)),), line=3)
         if text in texts:
-            check_anchors(make_golden(case), vault(a=WRITTEN))
+            check_anchors(make_golden(case), vault(WRITTEN))
         else:
             with pytest.raises(UsageError, match="is not in the section"):
-                check_anchors(make_golden(case), vault(a=WRITTEN))
+                check_anchors(make_golden(case), vault(WRITTEN))
 
 
 def test_a_heading_that_could_be_two_is_refused_with_both_lines() -> None:
     """Where no heading is written so and several read so, none is guessed: the message says where they stand."""
     case = make_case(gold_supports=(make_support("a.md", "# Guide for all > ## set up"),), line=3)
     with pytest.raises(UsageError) as caught:
-        check_anchors(make_golden(case), vault(a=WRITTEN))
+        check_anchors(make_golden(case), vault(WRITTEN))
     assert str(caught.value) == (
         "eval_set.jsonl:3: question 'q1': '# Guide for all > ## set up' fits several headings of 'a.md', in lines 5 "
         "and 9, which differ only in capitals or markup: write it exactly as the note does"

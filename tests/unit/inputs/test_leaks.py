@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_run
+from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_run, make_vault
 from probed import make_probe
 from raggate.config.probe_settings import Principal, Private
 from raggate.inputs import leaks
 from raggate.inputs.leaks import private_notes
 from raggate.inputs.notes import Notes
-from raggate.models.golden import Vault
 from raggate.models.run import Chunk, Leak, LeakPart, Probing, Reference, Run
 from tables import each_row
 
@@ -22,12 +20,11 @@ KEPT = "the brewer owes the bank eleven thousand and pays nothing back before sp
 DIARY = f"# Diary\n\n## Status of the week\n\nWe are on track with all of it. Between us, {KEPT}.\n"
 OPEN = "# Diary\n\n## Rules\n\nNobody reads this.\n\n## Status of the week\n\nWe are on track with all of it.\n"
 TEXTS = {
-    ("work", "a.md"): OPEN,
-    ("work", "b.md"): "# Litres\n\nForty litres fit into the kettle beside the door, and no more than that ever.\n",
-    ("home", "diary.md"): DIARY,
+    "work/a.md": OPEN,
+    "work/b.md": "# Litres\n\nForty litres fit into the kettle beside the door, and no more than that ever.\n",
+    "home/diary.md": DIARY,
 }
-NOTES_OF = {"work": Path("w"), "home": Path("h")}
-NOTES = Notes(Vault(directories=NOTES_OF, texts=TEXTS, notes={}, hash=""))
+NOTES = Notes(make_vault(TEXTS))
 ANNA = {"anna": Principal(headers={"X-User": "anna"}, sees=["work/a.md", "home"])}
 PRIVATE = ("home/diary.md",)
 
@@ -92,10 +89,10 @@ def test_names_of_notes_that_may_be_seen_are_no_leak() -> None:
     folder = "work/how we brew the dark beer of the long winter"
     heading = "What is left of the barley in the dark winter"
     texts = {
-        ("work", f"{folder[5:]}/a.md"): f"# {heading}\n\nNothing.\n",
-        ("home", "diary.md"): f"# Diary\n\nSee {folder}/a.md for more, below a md, {heading}.\n",
+        f"{folder}/a.md": f"# {heading}\n\nNothing.\n",
+        "home/diary.md": f"# Diary\n\nSee {folder}/a.md for more, below a md, {heading}.\n",
     }
-    notes = Notes(Vault(directories=NOTES_OF, texts=texts, notes={}, hash=""))
+    notes = Notes(make_vault(texts))
     path = f"{folder[5:]}/a.md"
     response = make_response(
         make_chunk(f"{folder}/a.md#{heading}", rel_path=path, heading_path=f"{path} > {heading}"),
@@ -142,8 +139,8 @@ def test_a_path_of_no_note_and_one_of_two_vaults(path: str, question: str, *, le
         # private for all, private for a principal of that vault, and what a principal may not see, and everybody may
         ("", KEPT, "home/diary.md"),
         ("anna", KEPT, "home/diary.md"),
-        ("anna", TEXTS["work", "b.md"], "work/b.md"),
-        ("", TEXTS["work", "b.md"], None),
+        ("anna", TEXTS["work/b.md"], "work/b.md"),
+        ("", TEXTS["work/b.md"], None),
     ],
 )
 def test_probes(principal: str, text: str, note: str | None) -> None:
@@ -157,8 +154,9 @@ def test_probes(principal: str, text: str, note: str | None) -> None:
 
 def marked(text: str, path: str = "In/a.md", **private: Any) -> bool:
     """Return whether one note of the vault `work` is private."""
-    vault = Vault(directories={"work": Path()}, texts={("work", path): text}, notes={}, hash="")
-    return private_notes(vault, Private.model_validate(private, strict=True)) == (f"work/{path}",)
+    return private_notes(make_vault({f"work/{path}": text}), Private.model_validate(private, strict=True)) == (
+        f"work/{path}",
+    )
 
 
 @each_row(

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from itertools import combinations
-from pathlib import Path
 from typing import Any
 
 from hypothesis import given, strategies as st
 
-from builders import make_case, make_golden, make_support
+from builders import make_case, make_golden, make_support, make_vault
 from raggate.inputs.lint import alike, check_notes, check_questions, check_supports
 from raggate.models.golden import Case, Support, Vault
 from tables import each_row
@@ -76,12 +75,6 @@ def test_no_pair_is_missed(texts: list[list[str]], least: float) -> None:
 TWICE = "# Trip\n\n## Day\nrain\n\n## Day\nsun\n"
 
 
-def vault(**texts: dict[str, str]) -> Vault:
-    """Build a vault of notes, by the names of vault and note."""
-    notes = {(name, path): text for name, its in texts.items() for path, text in its.items()}
-    return Vault(directories={name: Path(name) for name in texts}, texts=notes, notes={}, hash="")
-
-
 def found_places(support: Support, notes: Vault, **fields: object) -> list[tuple[str, str, int, str]]:
     """Return what is found of a case with one support: check, path, line and message."""
     golden = make_golden(make_case(gold_supports=(support,), line=4, **fields))
@@ -92,7 +85,7 @@ def found_places(support: Support, notes: Vault, **fields: object) -> list[tuple
 
 def test_a_heading_that_stands_twice() -> None:
     """Two sections of one path are told with their lines; a snippet that one of them alone has says which is meant."""
-    notes = vault(a={"t.md": TWICE})
+    notes = make_vault({"a/t.md": TWICE})
     day = make_support("t.md", "# Trip > ## Day")
     assert found_places(day, notes) == [
         ("ambiguous-anchor", "g", 4, "'t.md' has the heading '# Trip > ## Day' in lines 3 and 6")
@@ -122,7 +115,7 @@ def test_a_place_that_does_not_say_which_text_answers(
 ) -> None:
     """A long section, or one of code or a table, asks for a snippet; a snippet is one, and a short text needs none."""
     text = f"{CODE}# Long\n{'word ' * 200}\n# Short\n{'word ' * 197}\n"
-    found = found_places(make_support("t.md", heading_path, **fields), vault(a={"t.md": text}))
+    found = found_places(make_support("t.md", heading_path, **fields), make_vault({"a/t.md": text}))
     name = "'t.md'" if heading_path is None else f"'t.md' '{heading_path}'"
     message = f"{name} {why}, and any piece of it counts as found, as no snippet says which text answers"
     assert found == ([("missing-snippet", "g", 4, message)] if why else [])
@@ -130,7 +123,7 @@ def test_a_place_that_does_not_say_which_text_answers(
 
 def test_a_note_of_several_vaults() -> None:
     """A path that two vaults have is two places, until the support or the case names one."""
-    notes = vault(a={"t.md": "# A\n"}, b={"t.md": "# A\n"})
+    notes = make_vault({"a/t.md": "# A\n", "b/t.md": "# A\n"})
     assert found_places(make_support("t.md"), notes) == [
         ("ambiguous-anchor", "g", 4, "'t.md' is in the vaults a and b")
     ]
@@ -141,7 +134,7 @@ def test_a_note_of_several_vaults() -> None:
 
 def test_notes_without_a_question() -> None:
     """Every note that no support names is told by its own path; what an id names may be any of them."""
-    notes = vault(a={"t.md": TWICE, "x/y.md": "# Y\n"})
+    notes = make_vault({"a/t.md": TWICE, "a/x/y.md": "# Y\n"})
     assert found_places(make_support("t.md", "# Trip"), notes) == [
         ("unasked-note", "vault/a/x/y.md", 1, "no question of the suite names this note")
     ]

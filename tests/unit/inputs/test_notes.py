@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 from hypothesis import given, strategies as st
 
-from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
+from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support, make_vault
 from raggate.inputs.notes import (
     JUDGED_CHUNKS,
     MAX_CHARACTERS,
@@ -18,7 +16,6 @@ from raggate.inputs.notes import (
     first_sentence,
     has_text,
 )
-from raggate.models.golden import Vault
 from raggate.models.run import Chunk, Expected, Labels
 from tables import each_row
 
@@ -129,11 +126,11 @@ def test_the_first_line_of_prose(text: str, sentence: str) -> None:
 
 
 TEXTS = {
-    ("work", "a.md"): "# A\n\nText of the note.\n",
-    ("work", "b.md"): "# B\n\nThe second note speaks of other matters, at length and in detail.\n",
-    ("home", "a.md"): "# Home\n\nNobody has to be anywhere today, and that is how it should be.\n",
+    "work/a.md": "# A\n\nText of the note.\n",
+    "work/b.md": "# B\n\nThe second note speaks of other matters, at length and in detail.\n",
+    "home/a.md": "# Home\n\nNobody has to be anywhere today, and that is how it should be.\n",
 }
-NOTES = Notes(Vault(directories={"work": Path("w"), "home": Path("h")}, texts=TEXTS, notes={}, hash=""))
+NOTES = Notes(make_vault(TEXTS))
 
 
 def labels(*chunks: Chunk) -> Labels:
@@ -188,7 +185,7 @@ SYNC += "# Parts\n| Part | Spare |\n|---|---|\n| pump | 2 of them |\n\nIn the ce
 )
 def test_where_snippets_stand_is_kept(snippets: tuple[str, ...], expected: Expected) -> None:
     """Whether it is code or a row of a table, and how long its section is, is told of the line that holds each."""
-    notes = Notes(Vault(directories={"work": Path("w")}, texts={("work", "sync.md"): SYNC}, notes={}, hash=""))
+    notes = Notes(make_vault({"work/sync.md": SYNC}))
     support = make_support("sync.md", None, snippets=snippets)
     assert notes.label(make_labelled(make_case(gold_supports=(support,)))).labels.expected == expected
 
@@ -220,17 +217,8 @@ def test_chunks_that_are_not_looked_up() -> None:
     assert judged.strange_texts == tuple(range(JUDGED_CHUNKS))
 
 
-TWINS = Notes(
-    Vault(
-        directories={"work": Path("w"), "home": Path("h")},
-        texts={
-            ("work", "a.md"): "# A {#a}\n\n## Set up\n\nOne.\n\n## SET UP\n\nTwo.\n\n## Run\n\n## Run > Linux\n",
-            ("home", "a.md"): "# A\n\n## Set Up\n\nThree.\n",
-        },
-        notes={},
-        hash="",
-    )
-)
+ALIKE = "# A {#a}\n\n## Set up\n\nOne.\n\n## SET UP\n\nTwo.\n\n## Run\n\n## Run > Linux\n"
+TWINS = Notes(make_vault({"work/a.md": ALIKE, "home/a.md": "# A\n\n## Set Up\n\nThree.\n"}))
 
 
 @each_row(

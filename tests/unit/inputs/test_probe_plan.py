@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from pathlib import Path
 from unittest.mock import patch
 
 from msgspec.structs import replace
 
-from builders import make_case, make_config, make_golden
+from builders import make_case, make_config, make_golden, make_vault
 from raggate.config.schema import Config
 from raggate.inputs import probe_plan
 from raggate.inputs.probe_plan import plan, question_of
-from raggate.models.golden import Golden, Vault
+from raggate.models.golden import Golden
 from raggate.models.run import Probe
 from tables import each_row
 
 TEXTS = {
-    ("work", "a.md"): "# Alpha\n\n## Opening hours\n\nnine\n\n## Empty one\n\n## Log\n\nlines\n",
-    ("work", "b.md"): "---\ntitle: Front matter\n---\n# Beta rays\n\ntext\n\n## Same words\n\ntext\n",
-    ("home", "c.md"): "# Gamma\n\n## same  Words\n\ntext\n",
-    ("home", "diary.md"): "# Dear diary\n\nI met somebody\n",
+    "work/a.md": "# Alpha\n\n## Opening hours\n\nnine\n\n## Empty one\n\n## Log\n\nlines\n",
+    "work/b.md": "---\ntitle: Front matter\n---\n# Beta rays\n\ntext\n\n## Same words\n\ntext\n",
+    "home/c.md": "# Gamma\n\n## same  Words\n\ntext\n",
+    "home/diary.md": "# Dear diary\n\nI met somebody\n",
 }
-VAULT = Vault(directories={"work": Path(), "home": Path()}, texts=TEXTS, notes={}, hash="v1")
+VAULT = make_vault(TEXTS)
 GOLDEN = make_golden(*(make_case(f"q{number}", question=f"caf\u00e9 {number}") for number in range(9)))
 PRIVATE = ("home/diary.md",)
 PRINCIPALS = {

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import time
-from pathlib import Path
 
 from msgspec.structs import replace
 
+from builders import make_vault
 from raggate.inputs.notes import JUDGED_CHARACTERS, JUDGED_CHUNKS, MAX_NOTE_CHARACTERS
 from raggate.inputs.text_places import MOST_PLACES, finder, with_headings
-from raggate.models.golden import Vault
 from raggate.models.run import Chunk, Response, Result
 from tables import each_row
 
@@ -51,15 +50,6 @@ Twelve rolls of eighty grams each go on one tray.
 Rise it only once, and bake at once after that, please.
 """
 SOURDOUGH = "# Bread > ## Sourdough"
-
-
-def vault_of(**texts: str) -> Vault:
-    """Return a vault of two names with notes; `a__Bread` is the note Bread.md of the vault a."""
-    keyed = {
-        (name, f"{path}.md"): text
-        for (name, _, path), text in ((key.partition("__"), text) for key, text in texts.items())
-    }
-    return Vault(directories={name: Path(name) for name, _ in keyed}, texts=keyed, notes={}, hash="")
 
 
 @each_row(
@@ -108,7 +98,7 @@ def vault_of(**texts: str) -> Vault:
 )
 def test_the_place_of_a_text(told: str, text: str, headings: str | None) -> None:
     """Headings are found where the words stand in one section alone, and only more than those that are told."""
-    assert finder(vault_of(a__Bread=BREAD))("a", "Bread.md", told, text) == headings
+    assert finder(make_vault({"a/Bread.md": BREAD}))("a", "Bread.md", told, text) == headings
 
 
 @each_row(
@@ -129,9 +119,9 @@ def test_the_place_of_a_text(told: str, text: str, headings: str | None) -> None
 )
 def test_the_note_of_a_text(vault: str | None, path: str, headings: str | None) -> None:
     """A text is looked up in the note that its passage names, in its vault or in all, and nowhere else."""
-    notes = vault_of(a__Same="# One\n\ntext", b__Same="# Two\n\ntext", a__Only="# Only\n\ntext")
-    notes.texts["a", "Often.md"] = "# Once\n\n### Deep\n\ntext"
-    notes.texts["b", "Often.md"] = "# Often\n\n" + "text\n" * (MOST_PLACES + 1)
+    same = {"a/Same.md": "# One\n\ntext", "b/Same.md": "# Two\n\ntext", "a/Only.md": "# Only\n\ntext"}
+    often = "# Often\n\n" + "text\n" * (MOST_PLACES + 1)
+    notes = make_vault({**same, "a/Often.md": "# Once\n\n### Deep\n\ntext", "b/Often.md": often})
     assert finder(notes)(vault, path, "", "text") == headings
 
 
@@ -143,7 +133,7 @@ def test_a_result_keeps_what_is_told() -> None:
     chunks = (told, bare, stray)
     response = Response(chunks=chunks)
     result = Result(case_id="q", mode="m", response=response, failure=None, retries=0, elapsed_ms=1)
-    find = finder(vault_of(a__Bread=BREAD))
+    find = finder(make_vault({"a/Bread.md": BREAD}))
     found = with_headings(result, find).response
     assert found == Response(chunks=(told, replace(bare, heading_path=SOURDOUGH), stray), found_headings=(1,))
     failed = replace(result, response=None)
@@ -155,7 +145,7 @@ def test_a_result_keeps_what_is_told() -> None:
 def test_the_start_of_a_long_text_and_the_first_chunks_are_looked_up() -> None:
     """What comes later of a text may stand nowhere, and what comes later of an answer stays as it is."""
     long = " ".join(f"word{number}" for number in range(JUDGED_CHARACTERS // 5))
-    find = finder(vault_of(a__Long=f"# A\n\n{long}"))
+    find = finder(make_vault({"a/Long.md": f"# A\n\n{long}"}))
     assert find("a", "Long.md", "", f"{long} and more that is not there") == "# A"
     chunk = Chunk(chunk_id="1", rel_path="Long.md", heading_path="", text="word7")
     response = Response(chunks=(chunk,) * (JUDGED_CHUNKS + 1))
@@ -170,8 +160,8 @@ def test_hostile_sizes_take_bounded_time() -> None:
     """A note above the bound is not looked at, the longest one below it and a text of a megabyte take seconds."""
     last = "here it stands once alone"
     longest = "# A\n\n" + "word " * ((MAX_NOTE_CHARACTERS - 40) // 5) + last
-    notes = vault_of(a__Longest=longest, a__Larger=longest + " " * MAX_NOTE_CHARACTERS, a__Headings="# A\n" * 50_000)
-    find = finder(notes)
+    larger = longest + " " * MAX_NOTE_CHARACTERS
+    find = finder(make_vault({"a/Longest.md": longest, "a/Larger.md": larger, "a/Headings.md": "# A\n" * 50_000}))
     begin = time.process_time()
     texts = [("Longest", last), ("Larger", last), ("Headings", "A"), ("Longest", "word " * 250_000)]
     found = [find("a", f"{name}.md", "", text) for name, text in (*texts, ("Longest", "[" * 1_000_000))]

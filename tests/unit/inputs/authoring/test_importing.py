@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from builders import make_case, make_golden
+from builders import make_case, make_golden, make_vault
 from raggate.base.errors import RaggateError
 from raggate.base.jsonio import loads
 from raggate.inputs import golden, headings
@@ -17,23 +17,15 @@ from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.authoring.importing import Imported, Undecided, anchored, lines
 from raggate.inputs.authoring.passages import of_anchor
 from raggate.inputs.authoring.question_sets import READERS, Question
-from raggate.models.golden import Golden, Support, Vault
+from raggate.models.golden import Golden, Support
 from tables import each_row
 from tries import tried
 
 RHINE = "# Rhine\n\n## Source\nThe **Rhine** rises in the\ncanton of Grisons.\n\n## Mouth\nIt ends in the North Sea.\n"
 RHONE = "# Rhone\n\n## Source\nThe Rhone rises in a glacier of Valais.\n\n## Mouth\nIt ends in the Mediterranean.\n\n"
 SHARED = "Both rivers rise in the Alps of Switzerland."
-NOTES = Vault(
-    directories={"a": Path("a")},
-    texts={
-        ("a", "rhine.md"): RHINE + SHARED,
-        ("a", "rhone.md"): RHONE + SHARED,
-        ("a", "twice.md"): "# Towns\n\n## Basel\nnorth of the river\n\n## Basel\nsouth of it\n",
-    },
-    notes={},
-    hash="",
-)
+TWICE = "# Towns\n\n## Basel\nnorth of the river\n\n## Basel\nsouth of it\n"
+NOTES = make_vault({"a/rhine.md": RHINE + SHARED, "a/rhone.md": RHONE + SHARED, "a/twice.md": TWICE})
 NONE = Golden(name="g", cases=(), hash="")
 
 

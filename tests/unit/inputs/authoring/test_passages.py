@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
-from builders import make_chunk, make_support
+from builders import make_chunk, make_support, make_vault
 from raggate.base.errors import UsageError
 from raggate.base.headings import contains_snippet
 from raggate.inputs.authoring.passages import (
@@ -19,7 +17,7 @@ from raggate.inputs.authoring.passages import (
     passages,
     snippet_of,
 )
-from raggate.models.golden import Support, Vault
+from raggate.models.golden import Support
 from tables import each_row
 
 QUESTION = "How long does the dough rest?"
@@ -57,18 +55,12 @@ TRIP = "---\ntags: x\n---\nIn short.\n\n# Trip\n\n## Day one\nrain, all day\n\n#
 HOME = "# Home\n\n## Costs\nrent and heat\n"
 
 
-def vault(**texts: dict[str, str]) -> Vault:
-    """Build a vault of notes, by the names of vault and note."""
-    notes = {(name, path): text for name, its in texts.items() for path, text in its.items()}
-    return Vault(directories={name: Path(name) for name in texts}, texts=notes, notes={}, hash="")
-
-
-NOTES = vault(a={"t.md": TRIP, "x/h.md": HOME, "C#.md": "# Sharp\ntext\n"}, b={"x/h.md": HOME})
+NOTES = make_vault({"a/t.md": TRIP, "a/x/h.md": HOME, "a/C#.md": "# Sharp\ntext\n", "b/x/h.md": HOME})
 
 
 def test_passages_of_a_note() -> None:
     """A passage is the text below its heading alone; front matter and headings without text are none."""
-    found = [(item.heading_path, item.line, item.text) for item in passages(vault(a={"t.md": TRIP}))]
+    found = [(item.heading_path, item.line, item.text) for item in passages(make_vault({"a/t.md": TRIP}))]
     assert found == [
         (None, 4, "In short."),
         ("# Trip > ## Day one", 8, "rain, all day"),
@@ -78,7 +70,7 @@ def test_passages_of_a_note() -> None:
 
 def test_search() -> None:
     """The passage with the rarest words of a query comes first; one without any of them does not come."""
-    search = WordSearch(passages(vault(a={"t.md": TRIP, "h.md": HOME})))
+    search = WordSearch(passages(make_vault({"a/t.md": TRIP, "a/h.md": HOME})))
     assert [item.heading_path for item in search.find("costs of the francs")] == [
         "# Trip > ## Day two > ### Costs",
         "# Home > ## Costs",
@@ -106,9 +98,9 @@ def test_a_retrieved_chunk() -> None:
     assert found(rel_path="x/h.md", heading_path="# Home > ## Costs", text="rent") is None
 
 
-MKDOCS = vault(
-    a={
-        "m.md": "# Guide { #guide }\n\n## Run `make` *now* { #run .wide }\nIt builds all.\n\n## Undo\n"
+MKDOCS = make_vault(
+    {
+        "a/m.md": "# Guide { #guide }\n\n## Run `make` *now* { #run .wide }\nIt builds all.\n\n## Undo\n"
         + "Say `git restore` and then take a long look at the rest of the sentence. " * 4
     }
 )

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
+from collections.abc import Iterable
 from time import monotonic
 
 import pytest
 from hypothesis import given, strategies as st
 
-from builders import make_case, make_golden, make_support
+from builders import make_case, make_golden, make_support, make_vault
 from raggate.base.errors import UsageError
 from raggate.inputs import golden
 from raggate.inputs.authoring import proposals
@@ -25,15 +25,14 @@ SHOTS = "# Shots\n\n## Done\n\n- **Tetanus**: 9 May 2019\n- Measles: as a child\
 NONE = Golden(name="g", cases=(), hash="")
 
 
-def vault(**texts: str) -> Vault:
-    """Build a vault of notes by their names."""
-    notes = {("a", f"{name}.md"): text for name, text in texts.items()}
-    return Vault(directories={"a": Path("a")}, texts=notes, notes={}, hash="")
+def vault(texts: Iterable[str]) -> Vault:
+    """Build a vault of notes that are called `n0`, `n1` and so on."""
+    return make_vault({f"a/n{number}.md": text for number, text in enumerate(texts)})
 
 
 def asked(*texts: str, already: Golden = NONE, passed: tuple[str, ...] = (), most: int = 50) -> list[Proposal]:
-    """Propose questions on notes that are called `n0`, `n1` and so on."""
-    return propose(already, vault(**{f"n{number}": text for number, text in enumerate(texts)}), passed, most)
+    """Propose questions on notes."""
+    return propose(already, vault(texts), passed, most)
 
 
 def questions(proposals: list[Proposal]) -> list[str]:
@@ -96,7 +95,7 @@ NOTES = st.lists(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), mi
 @tried(40)
 def test_whatever_stands_in_the_notes(texts: list[str]) -> None:
     """Every proposal could be taken: it reads back, its supports stand in the vault, and it quotes no heading."""
-    notes = vault(**{f"n{number}": text for number, text in enumerate(texts)})
+    notes = vault(texts)
     for proposal in propose(NONE, notes, (), 50):
         check_anchors(golden.load(with_cases(b"", [proposal.case]), "g"), notes)
         assert not [*leaks(proposal.case, "")]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from hypothesis import given, strategies as st
 
-from builders import make_support
+from builders import make_support, make_vault
 from raggate.inputs import golden
 from raggate.inputs.authoring import proposals
 from raggate.inputs.authoring.golden_file import with_cases
@@ -14,7 +12,6 @@ from raggate.inputs.authoring.passages import passages
 from raggate.inputs.authoring.proposals import Kept, Proposal
 from raggate.inputs.authoring.written_questions import LONGEST, QuestionCheck, sifted
 from raggate.inputs.headings import check_anchors
-from raggate.models.golden import Vault
 from tables import each_row
 from tries import tried
 
@@ -25,13 +22,7 @@ SHOTS = (
 CAR = "# Car\n\n## Winter\n\nThe tyres were bought in Basel, and wait in the cellar.\n\n## Keys\n\nIn the drawer.\n"
 
 
-def vault(**texts: str) -> Vault:
-    """Build a vault of notes by their names."""
-    notes = {("a", f"{name}.md"): text for name, text in texts.items()}
-    return Vault(directories={"a": Path("a")}, texts=notes, notes={}, hash="")
-
-
-NOTES = vault(shots=SHOTS, car=CAR)
+NOTES = make_vault({"a/shots.md": SHOTS, "a/car.md": CAR})
 FIRST, PLANS, WINTER, KEYS = passages(NOTES)
 
 
