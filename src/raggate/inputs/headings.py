@@ -45,9 +45,6 @@ _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})")
 LineKind = Literal["", "code", "table"]
 """What a line of a note is: of a fenced block, of a table, or anything else."""
 
-Form = Literal["rendered", "entities", "source"]
-"""How a heading is taken: as it is shown; so but with entities and escapes as they are written; or as it is written."""
-
 
 class Heading(NamedTuple):
     """A heading: its level, its line, from 0, its path, and the levels of that."""
@@ -80,13 +77,12 @@ def sections(text: str, rel_path: str, *, source: bool = False) -> frozenset[Sec
 
     Text before the first heading is filed by an API under the note's title: its first heading of level 1, else of
     level 2, else the file's name, as it is or with capitals. Front matter is read both ways, skipped and as CommonMark
-    reads it (a setext heading), because APIs do either; and so are titles, as rendered and as they are written.
+    reads it (a setext heading), because APIs do either.
     """
     last = len(lines_of(text))
-    forms: tuple[Form, ...] = ("rendered", "entities", "source") if source else ("rendered", "entities")
     result: set[Section] = set()
     for start in {0, _skipped(text)}:
-        for marks in _marks(text, start, *forms):
+        for marks in _marks(text, start, source=source):
             result.update(_bounded(marks, last), _before(marks))
     stem = PurePosixPath(rel_path).stem
     capitals = " ".join(word[:1].upper() + word[1:] for word in stem.split())
@@ -100,15 +96,18 @@ def _skipped(text: str) -> int:
     return front_matter.end() if front_matter else 0
 
 
-def _marks(text: str, start: int, *forms: Form) -> Iterator[list[Heading]]:
-    """Yield the headings of a note that is read from somewhere on, in each form; lines count from the top."""
+def _marks(text: str, start: int, *, source: bool = False) -> Iterator[list[Heading]]:
+    """Yield the headings of a note, read from somewhere on: as rendered, then as written. Lines count from the top."""
     # the environment carries the link definitions from the blocks to the headings
     environment: dict[str, Any] = {}
     # only the text of headings is needed, which is a small part of what the inline rules would go through
     tokens = _parser("inline").parse(text[start:], environment)
     above = len(lines_of(text[:start])) - 1
-    for form in forms:
-        yield _headings(tokens, environment, above, form)
+    yield _headings(tokens, above, lambda title: _rendered(title, environment))
+    if source:
+        yield _headings(tokens, above, fold)
+        # some APIs glue the lines of a heading
+        yield _headings(tokens, above, lambda title: fold(title.replace("\n", "")))
 
 
 def line_of(text: str, heading_path: str | None) -> int:
@@ -129,8 +128,7 @@ def front_matter_of(text: str) -> str:
 
 def outline(text: str) -> list[Heading]:
     """Return the headings of a note in order, as they are rendered, without its front matter."""
-    (headings,) = _marks(text, _skipped(text), "rendered")
-    return headings
+    return next(_marks(text, _skipped(text)))
 
 
 def headings_with_text(text: str) -> Iterator[Elements]:
@@ -179,7 +177,7 @@ def _is_rule(line: str) -> bool:
     return "-" in line and not line.strip("|-: \t>")
 
 
-def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, form: Form) -> list[Heading]:
+def _headings(tokens: Sequence[Token], offset: int, title_of: Callable[[str], str]) -> list[Heading]:
     marks: list[Heading] = []
     stack: list[tuple[int, str]] = []
     for opening, inline in pairwise(tokens):
@@ -189,17 +187,15 @@ def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int,
         while stack and stack[-1][0] >= level:
             stack.pop()
         # what takes the parser long is a long line, and no gold support names a title of such a length
-        stack.append((level, _title(inline.content[:MAX_TITLE], environment, form)))
+        stack.append((level, title_of(inline.content[:MAX_TITLE])))
         line = opening.map[0] if opening.map else 0
         levels, path = tuple(zip(*(entry for entry in stack if entry[1]), strict=True)) or ((), ())
         marks.append(Heading(level, line + offset, path, levels))
     return marks
 
 
-def _title(source: str, environment: dict[str, Any], form: Form) -> str:
-    if form == "source" or not _INLINE.search(source):
-        return fold(source)
-    return fold(_text(_parser().parseInline(source, environment)[0], raw=form == "entities"))
+def _rendered(source: str, environment: dict[str, Any]) -> str:
+    return fold(_text(_parser().parseInline(source, environment)[0]) if _INLINE.search(source) else source)
 
 
 def _bounded(marks: Sequence[Heading], last: int) -> Iterator[Section]:
@@ -217,16 +213,12 @@ def _before(marks: Sequence[Heading]) -> Iterator[Section]:
         yield Section(title.path, 0, marks[0].line, title.levels)
 
 
-def _text(token: Token, *, raw: bool) -> str:
+def _text(token: Token) -> str:
     # alt text of an image stands in its children, everything else in content
     if token.children:
-        return "".join(_text(child, raw=raw) for child in token.children)
+        return "".join(map(_text, token.children))
     if token.type in {"softbreak", "hardbreak"}:
-        # some APIs glue the lines of a heading
-        return "" if raw else " "
-    if token.type == "text_special":
-        # an entity or an escaped character: `&amp;` for `&`
-        return token.markup if raw else token.content
+        return " "
     return token.content if token.type in {"text", "code_inline"} else ""
 
 
@@ -234,8 +226,7 @@ def _text(token: Token, *, raw: bool) -> str:
 def _parser(*left_out: str) -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    # joining would lose how an entity is written
-    return MarkdownIt("commonmark").disable(["text_join", *left_out])
+    return MarkdownIt("commonmark").disable([*left_out])
 
 
 MOST_ALIKE = 100
