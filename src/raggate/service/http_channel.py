@@ -337,7 +337,7 @@ class OverHttp:
 
     _adapter: HttpAdapter
     _settings: Ask
-    _headers: Mapping[str, str] = field(default_factory=dict)
+    _headers: Mapping[str, str] = field(default_factory=dict, repr=False)
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         return self._adapter.index_state(client, ready)
