@@ -126,10 +126,7 @@ def find_signs(lists: Lists) -> Iterator[Change]:
         "{} of {} lists hold nothing that the baseline's did, and begin below their last score",
         [_begins_below(old.entries, new.entries) for old, new in lists.pairs if old.entries and new.entries],
     )
-    turned = [_is_turned(old, new) for old, new in _places_of(lists.pairs, 3)]
-    yield from _rule(
-        "order", "the lists are in reverse order", "{} of {}", [held for held in turned if held is not None]
-    )
+    yield from _rule("order", "the lists are in reverse order", "{} of {}", [*_turned(lists.pairs)])
     for find in (_one_a_note, _copies, _few_scores, _shared_lists):
         yield from find(lists.pairs)
     yield from _gone(lists)
@@ -179,10 +176,12 @@ def _begins_below(old: Sequence[ListEntry], new: Sequence[ListEntry]) -> bool:
     return apart and last is not None and first is not None and first <= last
 
 
-def _is_turned(old: Sequence[str], new: Sequence[str]) -> bool | None:
-    at = {place: rank for rank, place in enumerate(new)}
-    ranks = [at[place] for place in old if place in at]
-    return all(upper > lower for upper, lower in pairwise(ranks)) if len(ranks) >= 3 else None
+def _turned(pairs: Sequence[Pair]) -> Iterator[bool]:
+    for old, new in _places_of(pairs, 3):
+        at = {place: rank for rank, place in enumerate(new)}
+        ranks = [at[place] for place in old if place in at]
+        if len(ranks) >= 3:
+            yield all(upper > lower for upper, lower in pairwise(ranks))
 
 
 def _one_a_note(pairs: Sequence[Pair]) -> Iterator[Change]:
