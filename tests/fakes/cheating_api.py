@@ -80,14 +80,10 @@ class Handler(process_api.Handler):
         self.index = good if well else worse
         if CHEAT.startswith("fails") and not well:
             self.reply({"error": "Vector store unavailable"}, 500)
-        elif CHEAT == "abstains":
-            self.reply({"answer": "", "references": [], "abstained": True, "debug": self.debug([])})
         elif CHEAT == "odd":
             chunks = super(Index, worse).hits(request["question"], k=1, vaults=request.get("vaults") or [])[:1]
             scored = [{**chunk, "score_final": "high"} for chunk in chunks]
             self.reply({"answer": "", "references": [], "debug": self.debug(scored)})
-        elif CHEAT == "huge":
-            self.reply({"answer": "x" * (9 << 20), "references": [], "debug": self.debug([])})
         else:
             super().retrieve(request, query)
 

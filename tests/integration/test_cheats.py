@@ -54,16 +54,11 @@ def codes(project: Project, key: str) -> list[str]:
         pytest.param("everything", 1, "worse", id="all-chunks-there-are"),
         pytest.param("rank_of_its_own", 4, "invariant-lists_ordered", id="ranks-that-are-not-those-of-the-list"),
         pytest.param("second_time", 1, "worse", id="well-when-asked-again"),
-        pytest.param("fails", 3, "too-many-errors", id="calls-that-fail"),
-        pytest.param("abstains", 1, "worse", id="abstains-from-everything"),
         pytest.param("odd", 3, "too-many-errors", id="a-score-that-is-none"),
-        pytest.param("huge", 3, "cannot-tell", id="an-answer-without-end"),
     ],
 )
 def test_an_api_that_hides_a_loss(project: Project, cheat: str, exit_code: int, code: str) -> None:
     """However the answers are dressed up, a change that loses the best passage is not green."""
-    if cheat == "huge":  # what nobody reads is no sign of an API that is up, and that is waited for
-        project.edit("timeout: 20, settle", "timeout: 1.5, settle")
     done = project.command("check", CHEAT=cheat)
     assert done.code == exit_code, done.out + done.err
     assert code in codes(project, "reasons")
@@ -118,9 +113,6 @@ WAIVER = "waivers: [{metric: hit_at_5, owner: me, reason: because, expires: 2099
         pytest.param(rename_suite, "edits-gate", id="suite"),
         pytest.param(relabel, "edits-gate", id="relabelled"),
         pytest.param(group, "edits-gate", id="grouped"),
-        pytest.param(
-            lambda project: (project.root / "baselines/small.json").unlink(), "baseline-outdated", id="no-baseline"
-        ),
         pytest.param(write_decoy, None, id="decoy"),
     ],
 )
