@@ -76,20 +76,16 @@ def test_what_was_not_seen(
     assert broken(name, probed(*answers, **run, stopped="the API ended")) == ()
 
 
+REFUSED = make_probe("principal", failed=True, principal="anna")
+SEEN = make_probe("principal", make_chunk(), principal="anna")
+
+
 @each_row(
     ("name", "answers", "run"),
     [
         pytest.param("private_withheld", (), {}, id="nothing-private-configured"),
         pytest.param("principals_isolated", (), {}, id="no-principals-configured"),
-        pytest.param(
-            "principals_isolated",
-            (
-                make_probe("principal", make_chunk(), principal="anna"),
-                make_probe("principal", failed=True, principal="anna"),
-            ),
-            ANNA,
-            id="a-refused-call-shows-nothing",
-        ),
+        pytest.param("principals_isolated", (SEEN, REFUSED), ANNA, id="a-refused-call-shows-nothing"),
     ],
 )
 def test_what_was_seen(name: str, answers: tuple[ProbeAnswer, ...], run: dict[str, Any]) -> None:
