@@ -110,7 +110,7 @@ def _outcome(case: CaseScore) -> tuple[str, bool]:
 
 def thinner(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
     """Warn of metrics that apply to somewhat fewer cases than in the baseline, or that it does not have."""
-    yield from completeness.thinned(rows, gate, much=False)
+    yield from completeness.thinned(rows, much=False)
     new = []
     for row in (row for row in rows if row.delta.slice == OVERALL):
         delta, others = row.delta, row.delta.uncompared

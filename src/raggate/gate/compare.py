@@ -59,7 +59,7 @@ def compare(
     changes = note_changes(notes[0], notes[1]) if isinstance(notes[0], dict) and isinstance(notes[1], dict) else ()
     evidence = cause_evidence(run, scorecard, baseline.scorecard, changes, overview)
     sides = Sides(scorecard, baseline, before, waived)
-    flips = find_flips(run, sides.same, evidence, scorecard.cases)
+    flips = find_flips(run, sides.same, evidence)
     deltas = _unpaired(scorecard, theirs) if theirs else sides.deltas(min_slice)
     return replace(
         bare,

@@ -36,7 +36,7 @@ def failed_too_often(operations: Operations, gate: Gate) -> bool:
     return operations.failed > gate.max_error_rate * operations.calls + EPSILON
 
 
-def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present baseline") -> str:
+def little_overlap(comparison: Comparison, name: str = "the present baseline") -> str:
     """Return that too few cases are the same for the shared ones to speak for all; empty where that is not so."""
     baseline = comparison.baseline
     if baseline is None or not baseline.paired or comparison.incomparable:
@@ -97,7 +97,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     vanished = [row.delta for row in rows if row.status == "vanished"]
     # slices with too few cases are not judged
     yield from _vanished([row for row in vanished if row.slice == OVERALL or before(row) >= gate.min_cases])
-    yield from thinned(rows, gate, much=True)
+    yield from thinned(rows, much=True)
     yield from lost_fields(comparison, gate)
     yield from index_change.documents(comparison, promoting=False)
     yield from index_change.chunks(comparison, whole=False)
@@ -204,7 +204,7 @@ def fewer_cases(comparison: Comparison) -> Iterator[Reason]:
             yield Reason("removed-cases", message, mode=mode)
 
 
-def thinned(rows: Sequence[GatedMetric], gate: Gate, *, much: bool) -> Iterator[Reason]:
+def thinned(rows: Sequence[GatedMetric], *, much: bool) -> Iterator[Reason]:
     """Return the metrics over all cases that apply to fewer of them than in the baseline: to much fewer, or not."""
     for delta in (row.delta for row in rows if row.gated and row.status != "vanished"):
         now, was = _scored(delta)

@@ -36,12 +36,7 @@ NO_EVIDENCE = CauseEvidence()
 """Nothing is known beside a question's own answer."""
 
 
-def find_flips(
-    run: Run,
-    pairs: Iterable[Pair],
-    evidence: CauseEvidence = NO_EVIDENCE,
-    scores: Sequence[CaseScore] = (),
-) -> tuple[Flip, ...]:
+def find_flips(run: Run, pairs: Iterable[Pair], evidence: CauseEvidence = NO_EVIDENCE) -> tuple[Flip, ...]:
     """Find the cases found before and not now, or the other way round.
 
     A case counts as found when a gold support stands within `FLIP_AT`; a case with support groups when a whole group

@@ -210,7 +210,6 @@ def _had_grades(baseline: Baseline) -> bool:
 
 def _without_judged(baseline: Baseline) -> Baseline:
     card = baseline.scorecard
-
     slices = {mode: {name: ungraded(means) for name, means in parts.items()} for mode, parts in card.slices.items()}
     cases = tuple(replace(case, values=ungraded(case.values)) for case in card.cases)
     return replace(baseline, scorecard=replace(card, slices=slices, cases=cases), other_grades=_has_grades(card))
@@ -242,7 +241,7 @@ def _kept_from_grading(
         return ""
     disagreement = agrees_too_little(score, summary, earlier)
     if earlier is None:
-        return uncovered(now) if not disagreement and _kept_ungraded(now, summary) else ""
+        return uncovered(now) if not disagreement and _kept_ungraded(now) else ""
     if disagreement and not _canary_starved(score, summary, earlier):
         return ""
     excused = _not_asked(now)
@@ -251,7 +250,7 @@ def _kept_from_grading(
         gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
         verb = "has" if lost == 1 else "have"
         return f"{lost} of {counted(graded, 'answer')} graded in the baseline's run{place} {verb} no grade now{gaps}"
-    if graded and _kept_ungraded(now, summary):
+    if graded and _kept_ungraded(now):
         # the baseline has no grade for a question that was asked again, or that was refused then
         return uncovered(now)
     if graded and not excused and disagreement:
@@ -259,7 +258,7 @@ def _kept_from_grading(
     return ""
 
 
-def _kept_ungraded(coverage: Coverage, summary: JudgingSummary) -> bool:
+def _kept_ungraded(coverage: Coverage) -> bool:
     """Return whether too few answers have a grade for reasons that an answer can bring about."""
     missing = coverage.expected - coverage.judged - _not_asked(coverage)
     return missing > (1 - MIN_COVERAGE) * coverage.expected + EPSILON

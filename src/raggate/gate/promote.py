@@ -170,7 +170,7 @@ def _provenance(run: Run, scorecard: Scorecard, present: Baseline | None, terms:
 
 
 def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:
-    if few := completeness.little_overlap(comparison, gate):
+    if few := completeness.little_overlap(comparison):
         yield Reason("little-overlap", few)
     for cause in comparison.incomparable:
         yield Reason("little-overlap", f"the present baseline cannot be compared: {cause}")
@@ -235,11 +235,11 @@ def of(comparison: Comparison, gate: Gate) -> Iterator[MetricChange]:
             if ratchet.rule_of(metric, gate) is not None:
                 before = old.get(metric) or new[metric].without_cases()
                 means = Delta.between((mode, OVERALL, metric), before, new.get(metric) or before.without_cases())
-                row = _replacement(means, paired.get((mode, metric)), comparison, gate)
+                row = _replacement(means, paired.get((mode, metric)), comparison)
                 yield replace(row, sunk=ratchet.sinks(row, comparison, gate))
 
 
-def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gate: Gate) -> MetricChange:
+def _replacement(means: Delta, paired: Delta | None, comparison: Comparison) -> MetricChange:
     """Choose what decides: the shared cases, or the means where too few are shared to speak for the metric."""
     before, after = means.baseline, means.current
     whole = MetricChange(before=before, after=after, change=means, shared=False)
@@ -252,7 +252,7 @@ def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gat
     part = replace(whole, change=paired, shared=True)
     if paired.delta is None:
         return part if part.vanished and paired.baseline.n else whole
-    few = completeness.little_overlap(comparison, gate) or paired.current.n < MIN_OVERLAP * before.n - EPSILON
+    few = completeness.little_overlap(comparison) or paired.current.n < MIN_OVERLAP * before.n - EPSILON
     # a loss over the few that are shared is one all the same
     return whole if few and (whole.down or not part.down) else part
 

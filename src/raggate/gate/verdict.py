@@ -134,7 +134,7 @@ def _not_measured(
     for cause in comparison.incomparable:
         yield Reason("incomparable", f"{cause}; {wording.instead(comparison)}")
     yield from completeness.other_denominators(comparison, gate)
-    if not around.stopped and (few := completeness.little_overlap(comparison, gate, "the baseline")):
+    if not around.stopped and (few := completeness.little_overlap(comparison, "the baseline")):
         yield Reason("little-overlap", few)
 
 

@@ -75,7 +75,6 @@ def test_accepted(run: Run, findings: tuple[Finding, ...], gate: Gate) -> None:
 @each_row(
     ("run", "findings", "reason"),
     [
-
         (
             make_run(*ASKED, *IN_VECTOR[:50], fingerprint={"modes": ["hybrid", "vector"]}),
             (),
@@ -83,7 +82,6 @@ def test_accepted(run: Run, findings: tuple[Finding, ...], gate: Gate) -> None:
             "q50 (vector), q51 (vector), q52 (vector), q53 (vector), q54 (vector), …",
         ),
         (make_run(golden=make_golden()), (), "no question was asked"),
-
         pytest.param(
             make_run(*FAILED[:3], *ASKED[3:], stopped="gave up"),
             (make_finding(),),

@@ -50,18 +50,27 @@ def lowered(before: float, after: float) -> RatchetEntry:
     return RatchetEntry(best=after, drops=0.0, since="2026-03-01", lowered=record)
 
 
-def advanced(entry: RatchetEntry | None, before: float | None, now: float, metric: str = "hit_at_5") -> RatchetEntry:
-    """Advance one metric from one value to another over the same cases; without an entry the baseline keeps none."""
-    stored = make_scorecard(
-        make_case_score(values={metric: before}) if before is not None else make_case_score("q9", {"mrr_at_5": 1.0})
-    )
-    kept = {"hybrid": {metric: entry}} if entry else {}
-    scorecard = make_scorecard(make_case_score(values={metric: now}))
+def advanced(
+    entry: RatchetEntry | None,
+    before: float,
+    now: float,
+    metric: str = "hit_at_5",
+    others: tuple[float, float] | None = None,
+    **golden: Any,
+) -> RatchetEntry:
+    """Advance a metric from one value to another of a shared question, beside another one of each side, if told."""
+    old, new = ([make_case_score("q", {metric: value})] for value in (before, now))
+    if others is not None:
+        old.append(make_case_score("old", {metric: others[0]}))
+        new.append(make_case_score("new", {metric: others[1]}))
+    scorecard = make_scorecard(*new)
     direction = scorecard.slices["hybrid"][OVERALL][metric].direction
+    kept = {"hybrid": {metric: entry}} if entry else {}
     comparison = Comparison(
-        baseline=make_baseline(stored, provenance={"measured": "2026-02-03T04:05:06Z"}, accepted=kept),
+        baseline=make_baseline(make_scorecard(*old), provenance={"measured": "2026-02-03T04:05:06Z"}, accepted=kept),
         scorecard=scorecard,
         deltas=(make_delta(before, now, direction=direction, metric=metric),),
+        golden=GoldenChanges(**golden),
         compared=1,
     )
     return accepted(comparison)["hybrid"][metric]
@@ -71,37 +80,17 @@ def accepted(comparison: Comparison, gate: Gate = GATE) -> dict[str, dict[str, R
     return advance(tuple(promote.of(comparison, gate)), comparison, gate, ON)
 
 
-def onto(
-    entry: RatchetEntry, before: tuple[float, float], now: tuple[float, float], metric: str = "hit_at_5", **golden: Any
-) -> RatchetEntry:
-    """Advance a metric between golden sets of ten shared and ten other questions: a pair is their two means."""
-    sets = [
-        [make_case_score(f"q{n}", {metric: shared}) for n in range(10)]
-        + [make_case_score(f"{name}{n}", {metric: other}) for n in range(10)]
-        for name, (shared, other) in (("old", before), ("new", now))
-    ]
-    direction = make_scorecard(*sets[0]).slices["hybrid"][OVERALL][metric].direction
-    comparison = Comparison(
-        baseline=make_baseline(make_scorecard(*sets[0]), accepted={"hybrid": {metric: entry}}),
-        scorecard=make_scorecard(*sets[1]),
-        deltas=(make_delta(before[0], now[0], direction=direction, metric=metric),),
-        golden=GoldenChanges(**golden),
-        compared=10,
-    )
-    return accepted(comparison)["hybrid"][metric]
-
-
 def test_other_questions_lower_the_best_only_with_a_record() -> None:
     """A best value that is worse because the questions are others is recorded as that, and nothing is given up."""
     entry = RatchetEntry(best=0.75, drops=0.0, since="2026-01-01")
     moved = AcceptedDrop(
         on="2026-03-01", before=0.75, after=0.5, reason="other questions: 10 added, 2 changed", by="ada"
     )
-    after = onto(entry, (0.75, 0.75), (0.75, 0.25), added=("new",) * 10, relabelled=("q", "r"))
+    after = advanced(entry, 0.75, 0.75, others=(0.75, 0.25), added=("new",) * 10, relabelled=("q", "r"))
     assert after == RatchetEntry(best=0.5, drops=0.0, since="2026-03-01", lowered=moved)
-    assert onto(after, (0.75, 0.25), (0.75, 0.25)) == after
-    assert onto(after, (0.75, 0.25), (0.75, 0.5)) == replace(after, best=0.625)
-    less = onto(replace(entry, best=0.1), (0.1, 0.1), (0.1, 0.3), "wrong_rate").lowered
+    assert advanced(after, 0.75, 0.75, others=(0.25, 0.25)) == after
+    assert advanced(after, 0.75, 0.75, others=(0.25, 0.5)) == replace(after, best=0.625)
+    less = advanced(replace(entry, best=0.1), 0.1, 0.1, "wrong_rate", (0.1, 0.3)).lowered
     assert less is not None
     assert (less.before, less.after, less.reason) == (0.1, pytest.approx(0.2), "other questions")
 
