@@ -21,7 +21,9 @@ from raggate.models.verdict import Reason
 from raggate.reports.parts import formatting, metric_tables, questions, sections
 from raggate.reports.parts.document import (
     COMMENT_LIMIT,
+    EACH_SUITE,
     KEPT,
+    SUITE_NAME,
     Alert,
     Block,
     Bullets,
@@ -57,10 +59,6 @@ SHOWN = 100
 _KINDS = {"metric-down": "lower values", "removed-cases": "questions that are gone", "no-match": "no match"}
 """What a title says of what is accepted, by the code of the reason."""
 _OTHER_KIND = "less evidence"
-NAME = 80
-"""Characters of the name of a suite."""
-_EACH = 30_000
-"""What one of several suites may take."""
 _TITLE = "📌 raggate: {}"
 _MARKS = {"vanished": "❌", "worse": "❌", "better": "✅", "same": "▫️"}
 _NAMES = 10_000
@@ -131,7 +129,7 @@ def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
     # what accepts a loss is read first
     ordered = sorted(entries, key=lambda one: not kinds_accepted(one[0]))
     folds = (
-        (safe(proposal.comparison.scorecard.suite, limit=NAME), _page([*_parts(proposal, own)], own, _EACH))
+        (safe(proposal.comparison.scorecard.suite, limit=SUITE_NAME), _page([*_parts(proposal, own)], own, EACH_SUITE))
         for proposal, own in ordered
     )
     more = f"<sub>Other suites are {_elsewhere(context)}.</sub>"

@@ -13,7 +13,9 @@ from raggate.reports import comment
 from raggate.reports.parts import header, sections
 from raggate.reports.parts.document import (
     COMMENT_LIMIT,
+    EACH_SUITE,
     KEPT,
+    SUITE_NAME,
     Paragraph,
     Part,
     Span,
@@ -26,15 +28,7 @@ from raggate.reports.parts.document import (
 )
 from raggate.reports.parts.markup import inert
 
-TOP = 3
-"""Suites that a loud comment names."""
-
-NAME = 80
-"""Characters of the name of a suite."""
-
 _HEADLINE = 160
-_EACH = 30_000
-"""What one of several suites may take."""
 _LINES = 10
 _ABOVE = frozenset(("verdict", "notes", "earlier pushes", "the workflow run"))
 """Sections of a suite's own comment that all suites of a step have in common, or that its first lines say."""
@@ -57,8 +51,8 @@ def overall(outcomes: Sequence[SuiteOutcome]) -> str:
 def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, sticky: str, rerun: bool) -> str:
     """Render the short comment that is posted anew when a step that passed does so no more."""
     lost = [outcome for outcome in ranked(outcomes) if outcome.verdict not in {"pass", NOT_RUN}]
-    named = [f"- {_titled(one)}. {inert(one.headline, limit=300, middle=True)}" for one in lost[:TOP]]
-    more = [f"- … and {counted(len(lost) - TOP, 'more suite')}"] if len(lost) > TOP else []
+    named = [f"- {_titled(one)}. {inert(one.headline, limit=300, middle=True)}" for one in lost[: comment.TOP]]
+    more = [f"- … and {counted(len(lost) - comment.TOP, 'more suite')}"] if len(lost) > comment.TOP else []
     everything = comment.whole("Everything that changed", sticky, publication)
     head = f"{comment.lost(overall(outcomes), '', rerun=rerun)} {summed(outcomes)}."
     return comment.paragraphs(head, "\n".join([*named, *more]), everything)
@@ -97,11 +91,11 @@ def render(
 def _fold(outcome: SuiteOutcome, publication: Publication, links_of: LinksOf) -> tuple[str, str]:
     own = Publication(links=links_of(outcome), relayed=publication.relayed)
     parts = list(_parts(outcome, own))
-    return _titled(outcome), page(parts, utf16_units, _EACH, links=own.links, elsewhere=sections.elsewhere(own))
+    return _titled(outcome), page(parts, utf16_units, EACH_SUITE, links=own.links, elsewhere=sections.elsewhere(own))
 
 
 def _titled(outcome: SuiteOutcome) -> str:
-    return f"{header.sign(outcome.verdict)} {safe(outcome.suite, limit=NAME)}: {safe(outcome.verdict, limit=40)}"
+    return f"{header.sign(outcome.verdict)} {safe(outcome.suite, limit=SUITE_NAME)}: {safe(outcome.verdict, limit=40)}"
 
 
 def _parts(outcome: SuiteOutcome, publication: Publication) -> Iterator[Part]:
@@ -121,9 +115,9 @@ def render_text(outcomes: Sequence[SuiteOutcome]) -> str:
     """Render the overview that ends a command of several suites; its last line is that of one suite alone."""
     code = worst(outcome.code for outcome in outcomes)
     verdicts = max(len(outcome.verdict) for outcome in outcomes)
-    names = max(len(log_line(outcome.suite, limit=NAME)) for outcome in outcomes)
+    names = max(len(log_line(outcome.suite, limit=SUITE_NAME)) for outcome in outcomes)
     rows = (
-        f"  {log_line(outcome.verdict):{verdicts}}  {log_line(outcome.suite, limit=NAME):{names}}  "
+        f"  {log_line(outcome.verdict):{verdicts}}  {log_line(outcome.suite, limit=SUITE_NAME):{names}}  "
         f"{log_line(outcome.headline, limit=_HEADLINE)}".rstrip()
         for outcome in ranked(outcomes)
     )

@@ -104,7 +104,9 @@ class Screen:
             self.command(block.text)
         elif isinstance(block, Table):
             shown = len(block.rows) if block.whole else most
-            rows = [([_cell(cell) for cell in row], _style(row)) for row in block.rows[:shown]]
+            cells = [[_cell(cell) for cell in row] for row in block.rows[:shown]]
+            # the colour of a row is that of its sign
+            rows = [(row, {"❌": "red", "🔸": "yellow"}.get(row[0][:1])) for row in cells]
             words = [name for name in block.head if name not in block.numbers]
             self.table(block.head, rows, names=("questions",), words=words)
             return len(block.rows) - shown
@@ -168,11 +170,6 @@ def _text(own: Line) -> str:
 
 def _cell(cell: Cell) -> str:
     return cell if isinstance(cell, str) else cell.text if isinstance(cell, Span) else _text(cell)
-
-
-def _style(row: Sequence[Cell]) -> str | None:
-    """Return the colour of a row by its sign."""
-    return {"❌": "red", "🔸": "yellow"}.get(_cell(row[0])[:1])
 
 
 def render(review: Review, *, width: int, color: bool, wrap: bool = False) -> str:

@@ -187,20 +187,15 @@ def _listed_of(review: Review, flips: Mapping[Key, Flip]) -> AbstractSet[Key] | 
     if len(review.run.results) <= MOST_LISTED:
         return None
     cases = review.scorecard.cases
-    failed = ((case.mode, case.case_id) for case in cases if case.failure is not None)
     changed = sorted(flips, key=lambda key: _ROOM.index(flips[key].kind))
-    listed: dict[Key, None] = dict.fromkeys(islice(changed, LISTED_OF_MORE))
-    for key in chain(failed, ((case.mode, case.case_id) for case in cases)):
-        if len(listed) >= LISTED_OF_MORE:
-            break
-        listed[key] = None
-    return listed.keys()
+    failed = ((case.mode, case.case_id) for case in cases if case.failure is not None)
+    in_order = dict.fromkeys(chain(changed, failed, ((case.mode, case.case_id) for case in cases)))
+    return dict.fromkeys(islice(in_order, LISTED_OF_MORE)).keys()
 
 
 def _scores(cases: Iterable[CaseScore], listed: AbstractSet[Key] | None) -> dict[Key, CaseScore]:
     keyed = (((case.mode, case.case_id), case) for case in cases)
-    wanted = ((key, case) for key, case in keyed if listed is None or key in listed)
-    return dict(wanted if listed is None else islice(wanted, len(listed)))
+    return dict(keyed if listed is None else islice(((key, case) for key, case in keyed if key in listed), len(listed)))
 
 
 def rows(review: Review, sides: Sides, slices: Mapping[str, int]) -> list[object]:

@@ -24,6 +24,9 @@ COMMENT_LIMIT = 62_000
 SMALLEST_LIMIT = 32_768
 """From here on every page fits with its verdict, its invariants, what broke and how to reproduce it."""
 
+EACH_SUITE, SUITE_NAME = 30_000, 80
+"""What one of several suites may take, and its name."""
+
 SUMMARY_BYTES = 1 << 20
 """The runner drops the summary of a step that is larger."""
 

@@ -110,16 +110,10 @@ def introduction(review: Review) -> tuple[str, ...]:
 
 
 def heading(review: Review) -> str:
-    """Return what a page is called in place of its verdict: how many questions broke, if that made it red.
-
-    Empty elsewhere, but for a run without a baseline.
-    """
-    if first := greeting(review):
-        return first
+    """Return what a page is called in place of its verdict: a greeting, or how many questions broke; mostly empty."""
     broke = len({flip.case_id for flip in review.comparison.broke})
-    if review.verdict.outcome != "regression" or not broke:
-        return ""
-    return f"{broke} of {counted(review.scorecard.questions, 'question')} broke"
+    lost = f"{broke} of {counted(review.scorecard.questions, 'question')} broke" if broke else ""
+    return greeting(review) or (lost if review.verdict.outcome == "regression" else "")
 
 
 def verdict_lines(review: Review) -> list[Line]:
