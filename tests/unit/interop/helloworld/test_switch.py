@@ -147,26 +147,13 @@ def test_output_run_directory(tmp_path: Path) -> None:
         rows=tuple(helloworld_metrics.scored(rows, cases)),
     )
     write.write(tmp_path / "out", files, description="more <b>", eval_set="eval_set.jsonl", previous=files)
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
-        "config.json",
-        "metrics.json",
-        "results.jsonl",
-        "summary.md",
-    ]
+    written = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert written == ["config.json", "metrics.json", "results.jsonl", "summary.md"]
     back = reader.read(tmp_path / "out")
     assert back == files
     (row,) = back.rows
-    assert list(row) == [
-        "test_case_id",
-        "question",
-        "answer",
-        "references",
-        "retrieved_chunks",
-        "config",
-        "indexing_coverage",
-        "latency",
-        "retrieval_metrics",
-    ]
+    keys = "test_case_id question answer references retrieved_chunks config indexing_coverage latency retrieval_metrics"
+    assert list(row) == keys.split()
     assert row["retrieved_chunks"][0]["text"] == "y" * 200 + "..."
     assert row["config"] == {key: value for key, value in config.items() if key != "eval_set_commit_hash"}
     assert back.aggregates["recall_at_k_avg"] == 1.0
@@ -238,14 +225,9 @@ def test_output_summary(tmp_path: Path) -> None:
     files = reader.read(write_run(tmp_path, rows=None, config=hostile, aggregates=aggregates))
     before = reader.read(write_run(tmp_path, "old", rows=None, aggregates={**FLAT, "recall_at_k_avg": 0.1}))
     text = summary(files, description="# not a heading\n<!-- -->", eval_set="e|v", previous=before)
-    assert [line for line in text.splitlines() if line.startswith("## ")] == [
-        "## Run Description",
-        "## Configuration",
-        "## Metrics Overview",
-        "## Results Summary",
-        "## Comparison to Previous Run",
-        "## Files",
-    ]
+    sections = [line.removeprefix("## ") for line in text.splitlines() if line.startswith("## ")]
+    first = ["Run Description", "Configuration", "Metrics Overview", "Results Summary"]
+    assert sections == [*first, "Comparison to Previous Run", "Files"]
     assert "- **Average Recall@K**: 0.700\n" in text
     assert "- **Average Groundedness**: 3.00/5.0\n" in text
     assert "- **Latency p95**: 2990ms\n" in text
