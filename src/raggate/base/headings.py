@@ -309,17 +309,11 @@ def parse(answer: str) -> Iterator[Citation]:
     for match in _CITATION.finditer(answer):
         path = (match["file"] or match["path"]).strip(_QUOTES)
         section = answer[match.end() : match.end() + MAX_SECTION].partition("\n")[0]
-        section = _until_closed(section, match["open"] or match["bare"] or "")
+        opening, depth = match["open"] or match["bare"], 1
+        for position, character in enumerate(section if opening else ""):
+            # brackets inside it are its own
+            depth += (character == opening) - (character == _CLOSING_MARKS[opening])
+            if depth == 0:
+                section = section[:position]
+                break
         yield Citation(path, section.strip(_QUOTES).rstrip(".").rstrip(_QUOTES))
-
-
-def _until_closed(section: str, opening: str) -> str:
-    """Cut a section at the bracket that closes its citation; brackets inside it are its own."""
-    if not opening:
-        return section
-    depth = 1
-    for position, character in enumerate(section):
-        depth += (character == opening) - (character == _CLOSING_MARKS[opening])
-        if depth == 0:
-            return section[:position]
-    return section

@@ -12,7 +12,7 @@ from raggate.base.headings import elements, rendered, without_attributes
 from raggate.base.quote import enumerated, quoted
 from raggate.inputs import headings
 from raggate.inputs.headings import SectionNames, SectionsOf, sections_of
-from raggate.inputs.notes import words
+from raggate.inputs.notes import spaced, words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.lint import LintFinding
 
@@ -64,7 +64,7 @@ def _scope(case: Case) -> object:
 
 def leaks(case: Case, path: str) -> Iterator[LintFinding]:
     """Report the parts of its gold supports that a question quotes; `path` is the golden set's file."""
-    question = _spaced(case.question)
+    question = spaced(case.question)
     quoting = (_quoted_titles(support, question) for support in case.gold_supports)
     if titles := [*dict.fromkeys(chain.from_iterable(quoting))]:
         names = enumerated([*map(quoted, titles)])
@@ -84,13 +84,9 @@ def _quoted_titles(support: Support, question: str) -> list[str]:
     return standing if len(repeated) >= QUOTED_WORDS or most else []
 
 
-def _spaced(text: str) -> str:
-    return f" {' '.join(words(text))} "
-
-
 def _stands(text: str, question: str, least: int) -> bool:
     given = words(text)
-    return len(given) >= least and _spaced(text) in question
+    return len(given) >= least and spaced(text) in question
 
 
 def alike(texts: Sequence[Sequence[str]], least: float) -> Iterator[tuple[int, int]]:

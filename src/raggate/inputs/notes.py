@@ -88,6 +88,11 @@ def words(text: str) -> list[str]:
     return _WORD.findall(unicodedata.normalize("NFKC", stream_safe(_INVISIBLE.sub("", text))).casefold())
 
 
+def spaced(text: str) -> str:
+    """Return the words of a text between blanks, as they are looked for in one another."""
+    return f" {' '.join(words(text))} "
+
+
 def bare(text: str) -> str:
     """Take Markdown and HTML markup away that holds words of its own: targets of links, tags, numbers of lists."""
     for pattern, kept in _MARKUP:
@@ -155,11 +160,11 @@ class NoteWords:
 
     @cached_property
     def _running(self) -> str:
-        return f" {' '.join(words(self._text))} "
+        return spaced(self._text)
 
     @cached_property
     def _bare_running(self) -> str:
-        return f" {' '.join(words(bare(self._text)))} "
+        return spaced(bare(self._text))
 
     @cached_property
     def _shingles(self) -> frozenset[tuple[str, ...]]:

@@ -38,13 +38,12 @@ def with_changed(data: bytes, changed: Mapping[str, Case]) -> bytes:
 
 
 def _merged(row: dict[str, Any], case: Case) -> dict[str, Any]:
-    before, after, merged = golden.row_of(golden.read_case(json.dumps(row).encode(), 1)), golden.row_of(case), dict(row)
-    for key in dict.fromkeys((*before, *after)):
-        if before.get(key) != after.get(key):
-            merged.pop(key, None)
-            if key in after:
-                merged[key] = after[key]
-    return {key: merged[key] for key in dict.fromkeys((*row, *merged)) if key in merged}
+    before, after = golden.row_of(golden.read_case(json.dumps(row).encode(), 1)), golden.row_of(case)
+    changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    merged = {
+        key: after[key] if key in changed else value for key, value in row.items() if key in after or key not in changed
+    }
+    return merged | {key: value for key, value in after.items() if key in changed}
 
 
 def _line(row: dict[str, Any]) -> bytes:

@@ -21,7 +21,7 @@ from raggate.inputs.authoring.golden_file import id_of_words, with_cases
 from raggate.inputs.authoring.passages import Passage, Stand, TextIndex, WordSearch, passages
 from raggate.inputs.authoring.question_sets import Needed, Question
 from raggate.inputs.headings import SectionsOf, check_anchors, sections_of
-from raggate.inputs.notes import words
+from raggate.inputs.notes import spaced, words
 from raggate.models.golden import Case, Golden, Support, Vault
 
 SURE_WORDS = 4
@@ -122,8 +122,8 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
 
 def _narrowed(stand: Stand, context: str, answers: Sequence[str], index: TextIndex) -> Stand:
     """Return the section of a context over several in which its answer stands, where that is certain."""
-    given = f" {' '.join(words(context))} "
-    inside = [answer for answer in answers if words(answer) and f" {' '.join(words(answer))} " in given]
+    given = spaced(context)
+    inside = [answer for answer in answers if words(answer) and spaced(answer) in given]
     places = {place for answer in inside for place in index.within(stand, answer)}
     place = places.pop() if len(places) == 1 else stand
     return stand if index.is_twice(place) else place

@@ -14,7 +14,7 @@ from typing import Literal
 from raggate.inputs import headings
 from raggate.inputs.authoring.passages import Passage, Stand, TextIndex, passages
 from raggate.inputs.authoring.proposals import CaseCheck, Proposal, in_turns, not_asked
-from raggate.inputs.notes import words
+from raggate.inputs.notes import spaced, words
 from raggate.models.golden import Case, Golden, Vault
 
 LONGEST = 300
@@ -76,9 +76,9 @@ class QuestionCheck:
         if len(stands) > 1:
             return "answer elsewhere too"
         case = self._case.case(question, answer, passage)
-        if _spaced(answer) in _spaced(question) or self._case.refuses(case):
+        if spaced(answer) in spaced(question) or self._case.refuses(case):
             return "question gives it away"
-        if _POINTING.search(_spaced(question)):
+        if _POINTING.search(spaced(question)):
             return "question speaks of its passage"
         return Proposal.of("model", answer, case)
 
@@ -88,13 +88,9 @@ def sifted(proposals: Sequence[Proposal], questions: Sequence[str]) -> tuple[lis
 
     A question that a model wrote to several passages is about none of them: each would be its one right answer.
     """
-    texts = Counter(_spaced(item.case.question) for item in proposals)
-    alone = [item for item in proposals if texts[_spaced(item.case.question)] == 1]
+    texts = Counter(spaced(item.case.question) for item in proposals)
+    alone = [item for item in proposals if texts[spaced(item.case.question)] == 1]
     kept = not_asked(alone, questions)
     several: list[Flaw] = ["asked of several passages"] * (len(proposals) - len(alone))
     again: list[Flaw] = ["asked already"] * (len(alone) - len(kept))
     return kept, several + again
-
-
-def _spaced(text: str) -> str:
-    return f" {' '.join(words(text))} "
