@@ -190,15 +190,6 @@ class Proposal(NamedTuple):
         return cls(sha256(case.question.encode(errors="replace")).hexdigest()[:8], source, answer, case)
 
 
-class _Draft(NamedTuple):
-    """What can be asked of a passage: ways to ask it, each with what it names, the first that is good counts."""
-
-    source: Source
-    passage: Passage
-    ways: tuple[tuple[str, str], ...]
-    answer: str
-
-
 def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> list[Proposal]:
     """Propose questions, those of notes without a question first."""
     known = passages(vault)
@@ -209,23 +200,18 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
     before = frozenset(questions)
     good: list[tuple[Passage, Proposal]] = []
     for _, note in groupby(known, key=lambda item: (item.vault, item.rel_path)):
-        drafts = [draft for passage in note for draft in _of_passage(passage)]
-        step = max(1, len(drafts) // PER_NOTE)
-        spread = sorted(range(len(drafts)), key=lambda place: place % step)
-        tried = ((drafts[place].passage, _proposal(drafts[place], check, search)) for place in spread[:TRIED_PER_NOTE])
+        said = [(passage, fact) for passage in note for fact in facts(passage.text)]
+        step = max(1, len(said) // PER_NOTE)
+        spread = [said[place] for place in sorted(range(len(said)), key=lambda place: place % step)]
+        tried = ((passage, _proposal(passage, fact, check, search)) for passage, fact in spread[:TRIED_PER_NOTE])
         own = ((passage, item) for passage, item in tried if item is not None and item.case.question not in before)
         good += islice(own, PER_NOTE)
     turns = in_turns(good, asked, lambda item: item[0])
     return not_asked([proposal for _, proposal in turns], questions)[:most]
 
 
-def _of_passage(passage: Passage) -> Iterator[_Draft]:
-    title = passage.path[0] if passage.path else passage.rel_path.rpartition("/")[2].removesuffix(".md")
-    for fact in facts(passage.text):
-        yield _Draft(fact.form, passage, tuple(_ways(fact, title)), fact.answer)
-
-
 def _ways(fact: Fact, title: str) -> Iterator[tuple[str, str]]:
+    """Yield ways to ask for a fact, each with what it names."""
     names = f"{fact.subject} {fact.property}"
     if fact.form == "definition":
         names = fact.subject
@@ -247,11 +233,12 @@ def _small(name: str) -> str:
     return name[:1].lower() + name[1:] if plain else name
 
 
-def _proposal(draft: _Draft, check: CaseCheck, search: WordSearch) -> Proposal | None:
+def _proposal(passage: Passage, fact: Fact, check: CaseCheck, search: WordSearch) -> Proposal | None:
     """Ask in the first way that names one passage alone, gives nothing away, and has its answer nowhere else."""
-    alone = (question for question, names in draft.ways if search.holding(names) == [draft.passage])
-    cases = (check.case(question, draft.answer, draft.passage) for question in alone)
-    return next((Proposal.of(draft.source, draft.answer, case) for case in cases if not check.refuses(case)), None)
+    title = passage.path[0] if passage.path else passage.rel_path.rpartition("/")[2].removesuffix(".md")
+    alone = (question for question, names in _ways(fact, title) if search.holding(names) == [passage])
+    cases = (check.case(question, fact.answer, passage) for question in alone)
+    return next((Proposal.of(fact.form, fact.answer, case) for case in cases if not check.refuses(case)), None)
 
 
 def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], Passage]) -> list[T]:
