@@ -166,7 +166,7 @@ def test_git_runs_as_the_owner_of_the_checkout(template: Hostile) -> None:
             os.chown(place, 4711, 4712)
         checkout = git.find(hostile.sub)
         assert checkout is not None
-        with git.reading(checkout, like=hostile.base, purpose="a test") as reader:
+        with git.reading(checkout, like=hostile.base) as reader:
             process = reader.start("cat-file", "--batch")
             status = Path(f"/proc/{process.pid}/status").read_text().splitlines()
             variables = Path(f"/proc/{process.pid}/environ").read_bytes().split(b"\0")

@@ -21,7 +21,6 @@ from raggate.models.history import History, Revision
 from raggate.scoring import score
 
 MAX_CUTOFF = 1000
-_PURPOSE = "the history of a baseline is read from it"
 _LONGEST_HEADER = 4096
 
 
@@ -35,7 +34,7 @@ def revisions(root: Path, path: str, *, limit: int, cutoffs: Sequence[int], at: 
     checkout, head = _checked_out(root, at)
     whole = posixpath.normpath(posixpath.join(root.relative_to(checkout.top).as_posix(), path))
     shallow = (checkout.common / "shallow").exists()
-    with LocalObjects(checkout, head, purpose=_PURPOSE) as objects:
+    with LocalObjects(checkout, head) as objects:
         touching = _touching(objects.reader, head, whole, limit + 1)
         if not touching:
             raise UsageError(
@@ -54,7 +53,7 @@ def _checked_out(root: Path, at: str) -> tuple[git.Checkout, str]:
             "the history of a baseline comes from git, but this is no git repository",
             hint="Run it in a clone of the repository.",
         )
-    head = git.resolve(checkout, at, purpose=_PURPOSE)
+    head = git.resolve(checkout, at)
     if head is None:
         raise UsageError("the repository has no commit yet", hint="Commit the baseline first.")
     return checkout, head

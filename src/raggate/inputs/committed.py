@@ -182,7 +182,7 @@ class Commit(Struct, frozen=True, dict=True):
         if not inner:
             # without any path git would list all files
             return set()
-        with git.reading(self.checkout, like=self.commit, purpose="comparing with a commit needs it") as reader:
+        with git.reading(self.checkout, like=self.commit) as reader:
             names = set(reader.listed(*inner))
             if tracked:
                 places = ((name, top / name) for name in set(reader.tracked(*inner)) - names)

@@ -119,14 +119,14 @@ def _pointer(file: Path) -> str:
         return os.fsdecode(stream.read(MAX_POINTER_BYTES)).strip()
 
 
-def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
+def resolve(checkout: Checkout, revision: str) -> str | None:
     """Return the full id of the commit that a revision names, None when there is none. A full id is taken as it is."""
     if is_id(revision):
         return revision
     # names are the repository's own, so here alone git looks into its directory
     environment = {**_environment(checkout), "GIT_DIR": str(checkout.directory)}
     arguments = ("rev-parse", "--verify", "--end-of-options", f"{revision}^{{commit}}")
-    done = _finished([_program(purpose), *arguments], environment, checkout)
+    done = _finished([_program(), *arguments], environment, checkout)
     commit = done.stdout.decode(errors="replace").strip()
     if done.returncode != 0 or not is_id(commit):
         return None
@@ -143,10 +143,10 @@ def resolve(checkout: Checkout, revision: str, *, purpose: str) -> str | None:
 class Reader:
     """git over the objects of a repository; see `reading`."""
 
-    def __init__(self, checkout: Checkout, scratch: Path, purpose: str) -> None:
+    def __init__(self, checkout: Checkout, scratch: Path) -> None:
         self._checkout = checkout
         self._scratch = scratch
-        self._program = _program(purpose)
+        self._program = _program()
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[bytes]:
         """Run a command that only reads; paths are taken literally, from the top of the working tree."""
@@ -226,7 +226,7 @@ class Reader:
 
 
 @contextlib.contextmanager
-def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
+def reading(checkout: Checkout, *, like: str) -> Iterator[Reader]:
     """Open the objects of a repository; `like` is a full id of one of them, which tells their kind of hash."""
     with tempfile.TemporaryDirectory(prefix="raggate-git-") as name:
         scratch = Path(name)
@@ -238,7 +238,7 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
         (scratch / "config").write_text(settings, encoding="utf-8")
         for place in (scratch, *scratch.iterdir()):
             _hand_over(place, checkout)
-        yield Reader(checkout, scratch, purpose)
+        yield Reader(checkout, scratch)
 
 
 def _of_the_disk(checkout: Checkout) -> list[str]:
@@ -258,10 +258,10 @@ def stderr_line(done: subprocess.CompletedProcess[bytes]) -> str:
     return cut(done.stderr.decode(errors="replace"))
 
 
-def _program(purpose: str) -> str:
+def _program() -> str:
     program = shutil.which("git")
     if program is None:
-        raise UsageError(f"git is not installed, and {purpose}")
+        raise UsageError("git is not installed", hint="Install git: raggate reads the repository by it.")
     return program
 
 
@@ -312,9 +312,8 @@ def tracked(folder: Path, names: Iterable[str]) -> set[str]:
     checkout = find(folder) if entries else None
     if checkout is None:
         return set()
-    purpose = "telling what it tracks needs it"
-    commit = resolve(checkout, "HEAD", purpose=purpose)
-    with reading(checkout, like=commit or "", purpose=purpose) as reader:
+    commit = resolve(checkout, "HEAD")
+    with reading(checkout, like=commit or "") as reader:
         files = reader.tracked()
     # a file system may take `A` and `a` for the same name, and git for two
     prefix = "".join(f"{part}/" for part in folder.relative_to(checkout.top).parts).casefold()
@@ -347,11 +346,11 @@ class LocalObjects:
 
     limits = LIMITS
 
-    def __init__(self, checkout: Checkout, commit: str, *, spare: Store | None = None, purpose: str) -> None:
+    def __init__(self, checkout: Checkout, commit: str, *, spare: Store | None = None) -> None:
         self._spare = spare
         self._trees: dict[str, dict[str, Entry]] = {}
         self._stack = ExitStack()
-        self.reader = self._stack.enter_context(reading(checkout, like=commit, purpose=purpose))
+        self.reader = self._stack.enter_context(reading(checkout, like=commit))
         self._git: subprocess.Popen[bytes] | None = None
 
     def __enter__(self) -> Self:

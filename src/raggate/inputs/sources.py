@@ -23,7 +23,6 @@ from raggate.inputs.git_objects import Store, is_id
 if TYPE_CHECKING:
     from raggate.models.provenance import Checkout
 
-_PURPOSE = "--against needs it"
 _NO_REPOSITORY = "Run raggate in a clone with these files committed, or leave out --against to read them as they are."
 _FETCH = "Fetch it first, for example `git fetch --depth=1 origin main`."
 
@@ -165,10 +164,10 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
     from raggate.models.provenance import Checkout
 
     checkout = _checkout(root, remote)
-    commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
+    commit = git.resolve(checkout, "HEAD") if checkout else None
     if checkout is None or commit is None:
         return Checkout()
-    with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
+    with git.reading(checkout, like=commit) as reader:
         return Checkout(commit=commit, dirty=reader.changed(commit))
 
 
@@ -177,14 +176,14 @@ def changed_files(root: Path, commit: str, remote: Remote | None = None) -> tupl
     checkout = _checkout(root, remote)
     if checkout is None:
         return ()
-    with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
+    with git.reading(checkout, like=commit) as reader:
         return reader.changed_files(commit)
 
 
 def commit_of(root: Path, remote: Remote | None = None) -> str | None:
     """Return the full id of the commit that is checked out, without a look at the files; None outside git."""
     checkout = _checkout(root, remote)
-    return git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
+    return git.resolve(checkout, "HEAD") if checkout else None
 
 
 def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, seen: Checkout | None = None) -> str:
@@ -199,7 +198,7 @@ def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, se
             return ""
         place = root / (but or "")
         kept = () if but is None else (os.path.relpath(place.parent.resolve() / place.name, checkout.top.resolve()),)
-        with LocalObjects(checkout, seen.commit, purpose=_PURPOSE) as local:
+        with LocalObjects(checkout, seen.commit) as local:
             tree = local.tree_of(seen.commit)
             changes = local.reader.changes(seen.commit, kept) if seen.dirty else b""
     except UsageError:
@@ -210,9 +209,9 @@ def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, se
 def _objects(stack: ExitStack, checkout: git.Checkout | None, revision: str, spare: Store | None) -> tuple[Store, str]:
     """Choose where a revision is read from: the repository here, which may lack some objects, or the server's."""
     try:
-        commit = git.resolve(checkout, revision, purpose=_PURPOSE) if checkout else None
+        commit = git.resolve(checkout, revision) if checkout else None
         if checkout is not None and commit is not None:
-            local = stack.enter_context(LocalObjects(checkout, commit, spare=spare, purpose=_PURPOSE))
+            local = stack.enter_context(LocalObjects(checkout, commit, spare=spare))
             local.tree_of(commit)
             return local, commit
     except UsageError as error:

@@ -56,7 +56,6 @@ KEPT_BASELINE = "baseline.json"
 
 _GRADES_ALONE = "only judges' grades count against the change, and raggate does not grade repeated answers"
 Keeps = Callable[[Case], bool]
-_PURPOSE = "a report links to the notes of a commit"
 
 
 def check(request: Request) -> CheckResult:
@@ -469,5 +468,5 @@ def _files_of(environment: Mapping[str, str]) -> str:
 
 def _in_commit(checkout: git.Checkout, commit: str, directories: list[str]) -> bool:
     """Return whether a commit has these directories: a job may have fetched its notes from elsewhere."""
-    with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
+    with git.reading(checkout, like=commit) as reader:
         return all(reader.run("cat-file", "-e", f"{commit}:{path}").returncode == 0 for path in directories)

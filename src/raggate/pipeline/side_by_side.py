@@ -166,7 +166,7 @@ def _kind_of(request: Request, settings: Config, name: str) -> Meant:
 
 def _commit(request: Request, revision: str) -> str | None:
     checkout = git.find(request.root, None)
-    return git.resolve(checkout, revision, purpose="raggate diff needs it") if checkout and revision else None
+    return git.resolve(checkout, revision) if checkout and revision else None
 
 
 @contextmanager

@@ -367,8 +367,7 @@ def _copy_files(root: Path, copy: Path, name: str) -> None:
             hint="Declare the fault with `env`, or put the project into git.",
         )
     prefix = os.path.relpath(root.resolve(), checkout.top.resolve())
-    purpose = f"{name} needs it to copy the source and patch it"
-    with git.reading(checkout, like=_NO_OBJECT, purpose=purpose) as reader:
+    with git.reading(checkout, like=_NO_OBJECT) as reader:
         paths = [checkout.top / path for path in reader.listed(prefix)]
     # what is listed as a directory is a repository of its own
     paths = [path for path in paths if path.is_symlink() or path.is_file()]

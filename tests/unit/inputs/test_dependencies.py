@@ -183,7 +183,7 @@ def test_updates_of_the_base_are_named_apart(tmp_path: Path) -> None:
     assert dependencies.changes(shallow, base, branch) == ()
     checkout, spare = git_reader.find(shallow), StoredObjects({}, commit=base)
     assert checkout is not None
-    with git_reader.LocalObjects(checkout, branch, spare=spare, purpose="x") as objects:
+    with git_reader.LocalObjects(checkout, branch, spare=spare) as objects:
         assert objects.merge_base(base, branch) == base
 
 
