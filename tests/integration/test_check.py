@@ -238,16 +238,12 @@ def test_what_a_change_ignores_is_previewed_all_the_same(promoted: Project) -> N
 @pytest.mark.parametrize("what", ["file", "directory"])
 def test_a_link_does_not_lead_to_another_gate_of_the_base(promoted: Project, what: str) -> None:
     """A change cannot have itself judged by a second, looser configuration of the base commit through a link."""
-    loose = promoted.root / "examples"
-    loose.mkdir()
-    for name in ("raggate.yml", "golden.jsonl", "vault", "baselines"):
-        source = promoted.root / name
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, loose / name)
-    (loose / "raggate.yml").write_text(promoted.config.read_text() + "gate: {tolerance: 1}\n")
-    (promoted.root / "rag").mkdir()
-    for name in ("raggate.yml", "golden.jsonl", "vault", "baselines"):
-        source = promoted.root / name
-        (shutil.copytree if source.is_dir() else shutil.copy)(source, promoted.root / "rag" / name)
+    for folder in ("examples", "rag"):
+        (promoted.root / folder).mkdir()
+        for name in ("raggate.yml", "golden.jsonl", "vault", "baselines"):
+            source = promoted.root / name
+            (shutil.copytree if source.is_dir() else shutil.copy)(source, promoted.root / folder / name)
+    (promoted.root / "examples" / "raggate.yml").write_text(promoted.config.read_text() + "gate: {tolerance: 1}\n")
     promoted.commit()
     if what == "file":
         promoted.config.unlink()

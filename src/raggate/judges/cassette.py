@@ -54,11 +54,6 @@ class Line(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
         subject = self.about.get("question") or self.about.get("claim") or ""
         return str(subject), self.prompt, self.model, self.key
 
-    @property
-    def description(self) -> tuple[object, ...]:
-        """What it tells people of its request."""
-        return self.judge, self.prompt, self.template, self.about
-
     def written(self) -> bytes:
         """Return the line as it stands in the file."""
         return dump_line(as_dict(self))
@@ -141,7 +136,7 @@ class Cassette:
         """
         key = request.key
         line = self.recorded.get(key) or (None if fresh else self._known.get(key))
-        if line is None or line.description != line_of(request, line.reply).description:
+        if line is None or line != line_of(request, line.reply):
             return None
         self._taken.add(key)
         return line.reply

@@ -231,9 +231,6 @@ def test_url_with_more_than_a_path_is_refused() -> None:
         assert "expected a URL without '?' and '#'" in refusal(f"vault: {{a: v}}\napi: {{url: 'http://x{end}'}}"), end
 
 
-SCOPE = "scope_miss_rate"
-
-
 @each_row(
     ("gate", "metric", "expected"),
     [
