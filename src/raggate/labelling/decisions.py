@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -34,6 +34,7 @@ Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^
 _Label = Annotated[str, Field(max_length=200)]
 
 MAX_BYTES = 256 << 20
+Row = TypeVar("Row", bound=BaseModel)
 
 
 class Where(BaseModel):
@@ -168,16 +169,17 @@ class Journal:
             if whole < len(data):
                 os.ftruncate(self._handle, whole)
         lines = data[:whole].split(b"\n")[:-1]
-        return [self._decision(line, number) for number, line in enumerate(lines, 1)]
-
-    def _decision(self, line: bytes, number: int) -> Decision:
         hint = "Remove the line to continue without it. The others stay."
-        try:
-            return Decision.model_validate(loads(line), strict=True)
-        except ValidationError as error:
-            raise UsageError(f"{self._name}:{number}: {first_problem(error)}", hint=hint) from None
-        except ValueError as error:
-            raise UsageError(f"{self._name}:{number}: {error}", hint=hint) from None
+        return [read_as(Decision, line, f"{self._name}:{number}", hint) for number, line in enumerate(lines, 1)]
+
+
+def read_as(model: type[Row], data: bytes, place: str, hint: str = "") -> Row:
+    """Read JSON as a row of a kind; `place` names it in errors."""
+    try:
+        return model.model_validate(loads(data), strict=True)
+    except ValueError as error:
+        problem = first_problem(error) if isinstance(error, ValidationError) else error
+        raise UsageError(f"{place}: {problem}", hint=hint) from None
 
 
 def _line(decision: Decision) -> bytes:

@@ -7,12 +7,11 @@ from itertools import combinations
 from typing import Annotated, NamedTuple
 
 from msgspec import Struct
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from raggate.base.errors import UsageError
-from raggate.base.jsonio import dumps, loads
-from raggate.base.quote import first_problem
-from raggate.labelling.decisions import Name, Where
+from raggate.base.jsonio import dumps
+from raggate.labelling.decisions import Name, Where, read_as
 from raggate.scoring.agreement import krippendorff_alpha, percent_agreement, weighted_kappa
 
 MAX_BYTES = 128 << 20
@@ -124,12 +123,7 @@ def read(data: bytes, name: str) -> Labels:
     for number, line in enumerate(data.split(b"\n"), 1):
         if not line.strip():
             continue
-        try:
-            row = _Row.model_validate(loads(line), strict=True)
-        except ValidationError as error:
-            raise UsageError(f"{name}:{number}: {first_problem(error)}") from None
-        except ValueError as error:
-            raise UsageError(f"{name}:{number}: {error}") from None
+        row = read_as(_Row, line, f"{name}:{number}")
         place = Where(**{key: getattr(row, key) for key in Where.model_fields})
         votes = labels.setdefault(Unit(row.case, place), {})
         if row.by in votes:

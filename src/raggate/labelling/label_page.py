@@ -5,16 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from html import unescape
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.base.errors import CannotTell, RaggateError, UsageError
-from raggate.base.jsonio import dumps, loads
+from raggate.base.jsonio import dumps
 from raggate.base.numbers import written
 from raggate.base.quote import first_problem
 from raggate.inputs.authoring.passages import snippet_of
-from raggate.labelling.decisions import GRADES, Decision, Kind, Name, Where
+from raggate.labelling.decisions import GRADES, Decision, Kind, Name, Where, read_as
 from raggate.labelling.label_file import Unit
 from raggate.labelling.pool import Pooled
 from raggate.labelling.session import Session
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from starlette.applications import Starlette
     from starlette.requests import Request
     from starlette.responses import Response
-
-Body = TypeVar("Body", bound=BaseModel)
 
 PACKAGES = ("raggate.labelling", frame.OWN)
 MOST_LINES = 400
@@ -126,17 +124,8 @@ def _answered(work: Callable[[], Any]) -> Response:
     return Response(dumps(value), status, media_type="application/json")
 
 
-def _read(model: type[Body], body: bytes) -> Body:
-    try:
-        return model.model_validate(loads(body), strict=True)
-    except ValidationError as error:
-        raise UsageError(first_problem(error)) from None
-    except ValueError as error:
-        raise UsageError(f"not JSON: {error}") from None
-
-
 def _decide(session: Session, body: bytes) -> dict[str, Any]:
-    acts = _read(_Acts, body)
+    acts = read_as(_Acts, body, "the request")
     decisions = []
     for act in acts.acts:
         where = where_of(session, act.case, act.passage) if act.passage else None
@@ -150,7 +139,7 @@ def _decide(session: Session, body: bytes) -> dict[str, Any]:
 
 
 def _write(session: Session, body: bytes) -> dict[str, Any]:
-    asked = _read(_Writing, body)
+    asked = read_as(_Writing, body, "the request")
     whole = session.write(asked.digest, asked.by)
     return {"written": [file.name for file in whole.files]}
 
