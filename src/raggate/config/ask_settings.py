@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
 from raggate.base import plugins
 from raggate.base.quote import suggestion
-from raggate.config.effects import OTHER, Looser, fewer
+from raggate.config.effects import OTHER, Looser, fewer, lower
 from raggate.config.mapped_settings import (
     HEADER_PLACEHOLDERS,
     BodyTemplate,
@@ -46,11 +46,6 @@ def _known_adapter(name: str) -> str:
     return name
 
 
-def _slower(before: float | None, now: float | None) -> bool:
-    # an API that is asked less at once answers better
-    return now is not None and (before is None or now < before)
-
-
 class Ask(SettingsModel):
     """How the questions are asked."""
 
@@ -65,7 +60,7 @@ class Ask(SettingsModel):
     """Ask the API to skip generation."""
     concurrency: Annotated[int, Field(ge=1, le=256), Looser(gt)] = 8
     """Questions asked at the same time."""
-    rate: Annotated[float | None, Field(gt=0, le=10_000, allow_inf_nan=False), Looser(_slower)] = None
+    rate: Annotated[float | None, Field(gt=0, le=10_000, allow_inf_nan=False), Looser(lower)] = None
     """Questions started per second, at most; null for no limit."""
     timeout: Annotated[Seconds, Looser(lt)] = 60
     """Seconds for one question, all retries included."""

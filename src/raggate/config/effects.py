@@ -44,6 +44,11 @@ def fewer(before: Iterable[object], now: Iterable[object]) -> bool:
     return more(now, before)
 
 
+def lower(before: float | None, now: float | None) -> bool:
+    """Return whether a limit is lower than before; None is no limit."""
+    return now is not None and (before is None or now < before)
+
+
 def other(before: Collection[object], now: Collection[object]) -> bool:
     """Return whether something was added or taken away, whatever the order."""
     return set(before) != set(now)

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from raggate.config.effects import Looser, fewer, more
+from raggate.config.effects import Looser, fewer, lower, more
 from raggate.config.service_settings import SentVariable, SettingsModel
 from raggate.config.values import HttpUrl, RelativePath, Text
 
@@ -158,10 +158,6 @@ class JudgeModelSettings(SettingsModel):
         return self
 
 
-def _less_to_spend(before: float | None, now: float | None) -> bool:
-    return now is not None and (before is None or now < before)
-
-
 def _unpins(before: Iterable[JudgeModelSettings], now: Iterable[JudgeModelSettings]) -> bool:
     """Return whether a model may now change that could not before, or was not there."""
     return more(*({judge.model for judge in judges if not judge.pinned} for judges in (before, now)))
@@ -189,7 +185,7 @@ class Judges(SettingsModel):
     """`auto` calls the model for replies that the cassette lacks, `replay` never calls, `refresh` always does."""
     max_calls: Annotated[int, Field(ge=0), Looser(gt)] = 2000
     """Requests of one run, retries included. Answers beyond this limit or the next are not judged."""
-    max_usd: Annotated[float | None, Field(ge=0, allow_inf_nan=False), Looser(_less_to_spend)] = None
+    max_usd: Annotated[float | None, Field(ge=0, allow_inf_nan=False), Looser(lower)] = None
     """US dollars of one run, by the models' `price`; null for as many as the calls cost."""
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
     """Requests at the same time."""
