@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from fakes.judge_server import Answer, FakeJudge, Request
+from judging import canary_line, grounded
 from preloaded import start
 from project import Project, make_project
 from raggate.judges import cassette
@@ -52,22 +53,10 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture(scope="module")
-def answered_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The same with a run of whole texts, which nobody has judged."""
-    project = answering(tmp_path_factory.mktemp("answered"))
+def judged_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The same with a run of whole texts that was asked, judged and checked, and a cassette of the replies."""
+    project = answering(tmp_path_factory.mktemp("judged"))
     assert project.command("run", "--store-full-text").code == 0
-    return project
-
-
-@pytest.fixture
-def answered(answered_once: Project, tmp_path: Path) -> Project:
-    return answered_once.copied(tmp_path)
-
-
-@pytest.fixture(scope="module")
-def judged_once(answered_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """The same with a run after it that was asked, judged and checked, and a cassette of the replies."""
-    project = answered_once.copied(tmp_path_factory.mktemp("judged"))
     with FakeJudge(grade) as server:
         judged_by(project, server)
         # there is no baseline
@@ -84,13 +73,6 @@ def judged(judged_once: Project, tmp_path: Path) -> Project:
 def judged_by(project: Project, server: FakeJudge, more: str = "") -> None:
     text = project.config.read_text().partition("\njudges:")[0]
     project.config.write_text(text + SECTION.format(url=server.url) + more)
-
-
-def make_baseline(project: Project, run: Path) -> None:
-    """Have a stored run judged, and make that the baseline."""
-    for command in (("judge",), ("promote",)):
-        done = project.command(*command, str(run))
-        assert done.code == 0, done.err
 
 
 def judgements(project: Project) -> list[dict[str, Any]]:
@@ -331,19 +313,9 @@ def test_a_run_without_whole_texts_is_not_judged(project: Project) -> None:
     assert "--store-full-text" in done.err
 
 
-def graded_by_people(grades: Sequence[int] = (*range(6),) * 4) -> str:
+def graded_by_people() -> str:
     """Write a canary set of answers, each of which names the grade that people gave it."""
-    lines = []
-    for number, points in enumerate(grades):
-        case = {
-            "id": f"c{number}",
-            "score": "groundedness",
-            "question": f"{number}?",
-            "answer": f"People say {points} [1]",
-        }
-        case |= {"passages": [{"text": "So."}], "references": ["a.md"], "value": points, "by": "a person"}
-        lines.append(json.dumps(case) + "\n")
-    return "".join(lines)
+    return "".join(json.dumps(canary_line(n, n % 6, answer=f"People say {n % 6} [1]")) + "\n" for n in range(24))
 
 
 def grounded_at(points: int, *, as_people: bool) -> Callable[[Request], Answer]:
@@ -352,60 +324,37 @@ def grounded_at(points: int, *, as_people: bool) -> Callable[[Request], Answer]:
     def grade(request: Request) -> Answer:
         named = re.search(r"People say (\d)", request.text)
         score = int(named[1]) if named and as_people else points
-        claims = {"supported_claims": ["a"] if score else [], "unsupported_claims": ["b"] if score < 5 else []}
-        return Answer(text={"reasoning": "because", **claims, "uncited_major_claims": [], "score": score})
+        lists = {"supported_claims": ["a"] if score else [], "unsupported_claims": ["b"] if score < 5 else []}
+        return Answer(text=grounded(score, **lists).model_dump())
 
     return grade
 
 
-CANARY = "  scores: [groundedness]\n  canary: golden/canary.jsonl\n"
-
-
-def put_canary(project: Project, content: str) -> None:
-    (project.root / "golden").mkdir(exist_ok=True)
-    (project.root / "golden" / "canary.jsonl").write_text(content)
-
-
-@pytest.fixture(scope="module")
-def armed_once(answered_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A run whose answers a judge who grades as people do has given 4 points, and which is the baseline."""
-    project = answered_once.copied(tmp_path_factory.mktemp("armed"))
-    put_canary(project, graded_by_people())
-    with FakeJudge(grounded_at(4, as_people=True)) as server:
-        judged_by(project, server, f"{CANARY}  mode: refresh\n")
-        make_baseline(project, project.last_run())
-    return project
-
-
-@pytest.fixture
-def armed(armed_once: Project, tmp_path: Path) -> Project:
-    return armed_once.copied(tmp_path)
-
-
-def test_judges_decide_where_people_agree_with_them(armed: Project) -> None:
+def test_judges_decide_where_people_agree_with_them(project: Project) -> None:
     """Two points less are red by a judge that grades as people do, and advice by one with a single grade for all."""
-    answers = ("check", "--run", str(armed.last_run()))
+    (project.root / "golden").mkdir()
+    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
     with FakeJudge(grounded_at(4, as_people=True)) as server:
-        judged_by(armed, server, f"{CANARY}  mode: refresh\n")
-        assert armed.command(*answers).code == 0
+        judged_by(project, server, "  scores: [groundedness]\n  canary: golden/canary.jsonl\n  mode: refresh\n")
+        project.promote()
+        answers = ("check", "--run", str(project.last_run()))
+        assert project.command(*answers).code == 0
         server.script = grounded_at(2, as_people=True)
-        decided = armed.command("check")
+        decided = project.command("check")
         assert decided.code == 1, decided.out
-        verdict = armed.verdict()
+        verdict = project.verdict()
         assert {reason["code"] for reason in verdict["reasons"]} == {"worse"}
         assert verdict["judging"]["canary"]["scores"]["groundedness"]["kappa"] == 1.0
         assert "groundedness 1.0000 [1.0000, 1.0000] on 24 of 24 cases, floor 0.4" in decided.out
         server.script = grounded_at(2, as_people=False)
-        advised = armed.command(*answers)
+        advised = project.command(*answers)
         assert advised.code == 0, advised.out
-        verdict = armed.verdict()
-        assert (
-            "Judges do not decide about groundedness: groundedness decides nothing: kappa 0.0000" in verdict["headline"]
-        )
+        verdict = project.verdict()
+        decides_nothing = "Judges do not decide about groundedness: groundedness decides nothing: kappa 0.0000"
+        assert decides_nothing in verdict["headline"]
         (row,) = (row for row in verdict["metrics"] if row["metric"] == "groundedness" and row["slice"] == "overall")
         assert (row["status"], row["delta"]) == ("advisory", -2.0)
-    summary = (armed.last_run() / "summary.md").read_text()
-    assert "Judges do not decide" in summary.partition("|")[0]
+    assert "Judges do not decide" in (project.last_run() / "summary.md").read_text().partition("|")[0]
 
 
 def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:
