@@ -25,14 +25,6 @@ def project(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 @pytest.fixture(scope="module")
-def red(project: Project) -> tuple[Done, Path]:
-    """Return a check that ended with a regression, and its run directory."""
-    done = project.command("check", FAKE_BEHAVIOUR="worse")
-    assert done.code == 1
-    return done, project.last_run()
-
-
-@pytest.fixture(scope="module")
 def red_by_json(project: Project) -> Done:
     """Return another one, told as JSON."""
     return project.command("check", "--json", FAKE_BEHAVIOUR="worse")
@@ -53,9 +45,10 @@ def test_the_same_from_python(project: Project, red_by_json: Done, capsys: pytes
     assert capsys.readouterr() == ("", "")
 
 
-def test_a_lost_question_has_its_trace(project: Project, red: tuple[Done, Path], red_by_json: Done) -> None:
+def test_a_lost_question_has_its_trace(project: Project, red_by_json: Done) -> None:
     """The id that a question was sent with stands beside it everywhere; two runs share none; it can be left out."""
-    done, run = red
+    done = project.command("check", FAKE_BEHAVIOUR="worse")
+    run = project.last_run()
     rows = [json.loads(line)["result"] for line in plain_rows(run).read_text().splitlines()]
     ids = {row["trace_id"] for row in rows}
     assert len(ids) == len(rows) == 6

@@ -143,18 +143,11 @@ def test_a_line_that_a_kill_cut_off(project: LabelProject) -> None:
         project.open()
 
 
-@pytest.mark.parametrize(
-    "act",
-    [
-        {"do": "grade", "grade": 0, "where": {"rel_path": ""}},
-        {"do": "grade", "grade": 0, "where": {"rel_path": "a" * 30_000}},
-    ],
-    ids=["no place", "a path too long"],
-)
-def test_a_journal_from_elsewhere(project: LabelProject, act: dict[str, Any]) -> None:
+def test_a_journal_from_elsewhere(project: LabelProject) -> None:
     """What no golden set can hold keeps back its own question alone, and says why."""
     project.journal.parent.mkdir(parents=True)
-    project.journal.write_text(json.dumps({"at": "", "by": "eve", "case": "q2", **act}) + "\n")
+    act = {"at": "", "by": "eve", "do": "grade", "case": "q2", "grade": 0, "where": {"rel_path": "a" * 30_000}}
+    project.journal.write_text(json.dumps(act) + "\n")
     session = project.open()
     session.decide([grade("q1", OVEN, 3)])
     assert session.plan().edits.refused["q2"].startswith(("key ", "not_relevant"))
