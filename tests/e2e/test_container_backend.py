@@ -34,7 +34,6 @@ from raggate.models.service import Workspace
 from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, container, images
-from raggate.service.backends.engine import STEP_VARIABLE, sweep
 from raggate.service.boot import Expected
 
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(120)]
@@ -653,7 +652,7 @@ class TestLostEngine:
 
 
 class TestInterrupts:
-    """Signals at any moment, and the kill that leaves no time for anything."""
+    """Signals at any moment."""
 
     @pytest.mark.timeout(150)
     def test_at_any_moment(self, engine: Any, gate: Gate, built: dict[str, str], run: str) -> None:
@@ -690,22 +689,6 @@ class TestInterrupts:
         heard = [outcome for outcome in outcomes if "Could not import runpy" not in outcome[2]]
         assert [outcome for outcome in heard if outcome[0] not in ends and outcome[3] != [outcome[0]]] == []
         assert sum(code == 130 for code, *_ in outcomes) >= 12
-        assert leftovers(engine, run) == []
-
-    def test_sweep_after_a_kill(self, engine: Any, gate: Gate, built: dict[str, str], run: str) -> None:
-        """What a killed raggate leaves is swept by its step's label, by no other step of the job, twice as once."""
-        gate.environment[STEP_VARIABLE] = uuid.uuid4().hex
-        process = gate.start({"container": {"image": built["hostile"], "port": 9000, "command": ["deaf"]}})
-        wait_for_container(engine, run)
-        process.kill()
-        process.communicate()
-        assert [line for line in leftovers(engine, run) if line.startswith("container")]
-        for foreign in ("", uuid.uuid4().hex):
-            assert sweep({**gate.environment, STEP_VARIABLE: foreign}) == ()
-        assert sweep({**os.environ}) == ()
-        removed = sweep(gate.environment)
-        assert {line.split()[0] for line in removed} == {"container", "network", "volume"}
-        assert sweep(gate.environment) == ()
         assert leftovers(engine, run) == []
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from copy import copy
 from functools import cached_property
-from typing import Any
+from typing import Annotated, Any
+
+from msgspec import Meta, Struct, ValidationError, convert
 
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.jsonio import fields
@@ -109,26 +111,19 @@ class Objects:
         return content
 
     def _listed(self, tree_id: str, *, recursive: bool) -> tuple[dict[str, Entry], bool]:
-        content = fields(self._github.get(f"{self._base}/trees/{tree_id}", recursive="1" if recursive else None))
-        items = content.get("tree")
-        if not isinstance(items, list):
-            raise self._strange("a tree")
+        where = f"{self._base}/trees/{tree_id}"
+        try:
+            answer = convert(self._github.get(where, recursive="1" if recursive else None), _Tree)
+        except ValidationError:
+            raise self._strange("a tree") from None
         entries: dict[str, Entry] = {}
-        for item in items:
-            name, entry = self._entry(item)
-            if name in entries or ("/" in name and not recursive):
-                raise self._strange("a tree with each name once")
-            entries[name] = entry
-        return entries, content.get("truncated") is not False
-
-    def _entry(self, item: Any) -> tuple[str, Entry]:
-        if not isinstance(item, dict) or not isinstance(item.get("path"), str) or not isinstance(item.get("mode"), str):
-            raise self._strange("an entry of a tree")
-        # six digits here, and without the zero in git's own bytes
-        name, size, mode = item["path"], item.get("size", 0), item["mode"].removeprefix("0")
-        if type(size) is not int or size < 0 or not is_mode(mode):
-            raise self._strange("the size and the mode of a file")
-        return name, Entry(mode=mode, id=self._id(item.get("sha")), size=size)
+        for item in answer.tree:
+            # six digits here, and without the zero in git's own bytes
+            mode = item.mode.removeprefix("0")
+            if not is_mode(mode) or item.path in entries or ("/" in item.path and not recursive):
+                raise self._strange("a tree of files and directories, each name once")
+            entries[item.path] = Entry(mode=mode, id=self._id(item.sha), size=item.size)
+        return entries, answer.truncated
 
     def _verify_all(self, tree_id: str, entries: Mapping[str, Entry]) -> None:
         """See that what a recursive answer lists is, level by level, what the ids of the trees say."""
@@ -157,6 +152,18 @@ class Objects:
 
     def _strange(self, expected: str, *, hint: str = "") -> GitHubError:
         return unexpected(expected, where=cut(self._base), hint=hint)
+
+
+class _Item(Struct):
+    path: str
+    mode: str
+    sha: str
+    size: Annotated[int, Meta(ge=0)] = 0
+
+
+class _Tree(Struct):
+    tree: list[_Item]
+    truncated: bool = True
 
 
 class _Rationed:
