@@ -135,20 +135,6 @@ def test_nothing_in_the_workspace_is_imported(job: Jobs) -> None:
     assert "hijacked" not in step.text + post.text
 
 
-def test_without_the_socket(job: Jobs) -> None:
-    """Without an engine's socket the step ends at once with exit 3 and one line that says what to do instead."""
-    made = job(socket=False)
-    step = made.run(GATE)
-    assert step.exit_code == 3, step.text
-    errors = [line for line in step.text.splitlines() if "cannot tell" in line]
-    assert len(errors) == 1
-    assert "docker.sock" in errors[0]
-    assert "api.url" in step.text
-    assert "no Docker socket" in step.summary
-    assert step.outputs["verdict"] == "cannot tell"
-    assert made.post(step).exit_code == 0
-
-
 @pytest.fixture(params=["bridge", "job network", "container", "host"])
 def network(request: pytest.FixtureRequest, images: tuple[str, str]) -> Iterator[str | None]:
     """Yield each of the four networks that an action can be started in, as the value of `--network`."""

@@ -14,7 +14,7 @@ from msgspec import Struct
 from raggate.base.jsonio import fields
 from raggate.github import marker
 from raggate.github.marker import State
-from raggate.github.rest.client import address, encodable, unexpected
+from raggate.github.rest.client import encodable
 from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import Comment, Thread, author_of
 from raggate.models.publication import Links, Push
@@ -47,37 +47,34 @@ class Issue(Struct, frozen=True, kw_only=True):
     """An issue of this token's author, with what its marker remembers. Whoever may edit it can have written that."""
 
     number: int
-    url: str
     open: bool
     state: State
 
 
-def tell(repository: Repository, run: BranchRun) -> str:
-    """Bring the issue of a branch up to date. Returns its address; empty if there is none.
+def tell(repository: Repository, run: BranchRun) -> None:
+    """Bring the issue of a branch up to date.
 
     An issue that a person closed while the branch was worse stays closed until it has passed once.
     """
     if run.push.verdict not in {*WORSE, "pass"}:
-        return ""
+        return
     own = list(_own(repository, run.key))
     newest = own[0] if own else None
     last = newest.state.pushes[-1] if newest is not None else None
+    if last is not None and last.order >= run.push.order:
+        return
     if newest is None or last is None or last.verdict == "pass":
-        if run.push.verdict == "pass" or (last is not None and last.order > run.push.order):
-            return ""
         # an old commit that is run again tells nothing of the branch as it is
         current = run.push.attempt == 1 or repository.head_of(run.branch) == run.push.head
-        return _open(repository, run) if current else ""
-    if last.order >= run.push.order:
-        return newest.url
-    if run.push.verdict in WORSE:
+        if run.push.verdict in WORSE and current:
+            _open(repository, run)
+    elif run.push.verdict in WORSE:
         _change(repository, newest, run, title=encodable(run.title))
-        return newest.url
-    # two runs at the same time may have opened two; the newest remembers the pass, also if a person closed it
-    for issue in own:
-        if issue.open or issue is newest:
-            _close(repository, issue, run)
-    return newest.url
+    else:
+        # two runs at the same time may have opened two; the newest remembers the pass, also if a person closed it
+        for issue in own:
+            if issue.open or issue is newest:
+                _close(repository, issue, run)
 
 
 def _own(repository: Repository, key: str) -> Iterator[Issue]:
@@ -100,21 +97,16 @@ def _issue(item: Any) -> Issue | None:
     remembered = marker.decode(body) if isinstance(body, str) else None
     if type(number) is not int or state not in {"open", "closed"} or remembered is None:
         return None
-    return Issue(number=number, url=address(item.get("html_url")), open=state == "open", state=remembered)
+    return Issue(number=number, open=state == "open", state=remembered)
 
 
-def _open(repository: Repository, run: BranchRun) -> str:
+def _open(repository: Repository, run: BranchRun) -> None:
     content = {"title": encodable(run.title), "body": _body(run, (run.push,))}
 
     def find_existing() -> Issue | None:
         return next((issue for issue in _own(repository, run.key) if issue.state.pushes == (run.push,)), None)
 
-    path = f"{repository.path}/issues"
-    made = repository.github.send("POST", path, content, find_existing=find_existing)
-    issue = made if isinstance(made, Issue) else _issue(made)
-    if issue is None:
-        raise unexpected("an issue", where=f"POST {path}")
-    return issue.url
+    repository.github.send("POST", f"{repository.path}/issues", content, find_existing=find_existing)
 
 
 def _change(repository: Repository, issue: Issue, run: BranchRun, **changes: str) -> None:

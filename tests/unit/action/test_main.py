@@ -133,14 +133,6 @@ def test_a_run_that_failed_is_told_as_the_pipeline_knew_it(tmp_path: Path) -> No
     assert "not ready" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
 
 
-def test_outputs_and_state_are_there_before_anything_starts(tmp_path: Path) -> None:
-    """A step that is killed has said that it was interrupted, and that its post step has something to look for."""
-    done = step(tmp_path, "pipeline.check = lambda request: os.kill(os.getpid(), 9)")
-    assert done.code == -9
-    assert (outputs(tmp_path)["verdict"], outputs(tmp_path)["exit-code"]) == ("interrupted", "130")
-    assert set(grammar.values((tmp_path / "GITHUB_STATE").read_text())) == {"STARTED", "STEP"}
-
-
 @pytest.mark.parametrize("name", ["GITHUB_OUTPUT", "GITHUB_STATE"])
 @pytest.mark.parametrize("first", [False, True], ids=["process", "first process of its container"])
 def test_files_that_cannot_be_written_are_named(tmp_path: Path, name: str, *, first: bool) -> None:
@@ -153,7 +145,7 @@ def test_files_that_cannot_be_written_are_named(tmp_path: Path, name: str, *, fi
 
 
 def test_the_run_directory_of_a_killed_step_is_told(tmp_path: Path) -> None:
-    """A step that is killed while it measures has told of its run directory, for the post step and as an output."""
+    """A killed step has said that it was interrupted, and where its run directory is, also to the post step."""
     stub = """
 def killed(request):
     directory = action.Path('.raggate/runs/1').absolute()
@@ -164,9 +156,11 @@ pipeline.check = killed"""
     done = step(tmp_path, stub)
     assert done.code == -9
     found = outputs(tmp_path)
-    assert (found["run-directory"], found["verdict"]) == (".raggate/runs/1", "interrupted")
+    assert (found["verdict"], found["exit-code"]) == ("interrupted", "130")
+    assert found["run-directory"] == ".raggate/runs/1"
     state = grammar.values((tmp_path / "GITHUB_STATE").read_text())
-    assert state["RUN_DIRECTORY"] == str(tmp_path / "workspace/.raggate/runs/1")
+    assert state.pop("RUN_DIRECTORY") == str(tmp_path / "workspace/.raggate/runs/1")
+    assert set(state) == {"STARTED", "STEP"}
 
 
 @pytest.mark.parametrize(("code", "ends"), [(0, 70), (1, 1), (3, 3)])

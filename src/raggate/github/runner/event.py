@@ -71,12 +71,8 @@ class WrittenComment(Struct, frozen=True):
 class Event(Guarded, Struct, frozen=True, kw_only=True):
     """What started the run. Texts are of the shape GitHub gives them, but names of refs and people are foreign text.
 
-    Attributes:
-        base: the commit that the trusted inputs come from, of a pull request or a merge group.
-        head: the commit that checks and links belong to.
-        base_ref: the branch a pull request or merge group goes into; empty otherwise.
-        from_fork: whether the head of the pull request is, or was, in another repository than its base.
-        comment: for `issue_comment`, where it was written just now and on a pull request.
+    Of a pull request or a merge group `base` is the commit that the trusted inputs come from. Checks and links belong
+    to `head`. A `comment` was written just now and on a pull request.
     """
 
     name: str
