@@ -95,7 +95,8 @@ def respond(repository: Repository, gate: ForkRun, *, token: str) -> Response:
         reply = _carry_out(repository, gate, comment.number, command)
     except RaggateError as error:
         # a mistake in the workflow, or an error of GitHub's: the step is red, too
-        reply, code = _failure(error), error.exit_code
+        lines = (inert(error.message, limit=600, middle=True), inert(error.hint, limit=600))
+        reply, code = Reply(text="\n\n".join(filter(None, lines))), error.exit_code
     text = redact(f"{_mark(comment.id)}\n{reply.text}\n", (token,))
     made = thread.create(text, lambda: _reply_to(thread, comment.id))
     thread.react(comment.id, "+1" if reply.done else "-1")
@@ -152,12 +153,6 @@ def _usage(why: str = "") -> Reply:
     """List the commands, below why the comment was none of them."""
     rows = "\n".join(f"- `{' '.join(filter(None, (_ADDRESS, name, TAKES[name])))}` {_DOES[name]}" for name in TAKES)
     return Reply(text=f"{why}\n\n{rows}" if why else rows, done=not why)
-
-
-def _failure(error: RaggateError) -> Reply:
-    """Return why a command was not carried out."""
-    lines = [inert(error.message, limit=600, middle=True), *([inert(error.hint, limit=600)] if error.hint else [])]
-    return Reply(text="\n\n".join(lines))
 
 
 def _choose(repository: Repository, gate: ForkRun, pull: Pull, command: Command) -> tuple[ForkRun, str] | Reply:

@@ -83,7 +83,12 @@ def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
         files = untrusted_run.UntrustedRuns(downloaded.runs).only(inputs.config.suite)
     except CannotTell as error:
         raise _refusal(selector, error.message, hint=_AGAIN) from None
-    run = _read(files, selector)
+    if artifacts.RESULTS not in files:
+        raise _refusal(selector, "its artifact has no results: nothing was measured", hint=_AGAIN)
+    try:
+        run = untrusted_run.read(files)
+    except UsageError as error:
+        raise _refusal(selector, f"the run directory in its artifact cannot be read: {error.message}") from None
     check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
     evidence = Evidence(
         run=selector.run,
@@ -232,15 +237,6 @@ def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSe
             hint=f"Older versions of GitHub and of actions/upload-artifact record none. {MEASURE_AGAIN}",
         )
     return artifact
-
-
-def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:
-    if artifacts.RESULTS not in files:
-        raise _refusal(selector, "its artifact has no results: nothing was measured", hint=_AGAIN)
-    try:
-        return untrusted_run.read(files)
-    except UsageError as error:
-        raise _refusal(selector, f"the run directory in its artifact cannot be read: {error.message}") from None
 
 
 def _full_name(repository: object) -> str:

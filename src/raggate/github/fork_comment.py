@@ -229,7 +229,10 @@ def evaluate(
         # before the artifact, so that its errors are in the comment of this suite
         with load_trusted(base, accept) as inputs:
             waivers.check_cases(inputs.config, inputs.golden, name)
-            files = (left or _directories(repository, fork))(inputs.config.suite)
+            if left is None:
+                runs = untrusted_run.runs_of(repository, fork.run, fork.artifact)
+                left = runs.of_suite if fork.configs else runs.only
+            files = left(inputs.config.suite)
             if artifacts.RESULTS not in files:
                 claim = untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite)
                 return _without_verdict(claim, trusted, name)
@@ -260,11 +263,6 @@ def _first_run(fork: ForkRun) -> RunFailure:
         "brings no such file, correct `config` in the workflow that judges.",
         suite=fork.config_file.name,
     )
-
-
-def _directories(repository: Repository, fork: ForkRun) -> Callable[[str], Mapping[str, bytes]]:
-    runs = untrusted_run.runs_of(repository, fork.run, fork.artifact)
-    return runs.of_suite if fork.configs else runs.only
 
 
 def _reviewed(

@@ -95,7 +95,11 @@ def propose(repository: Repository, change: Change) -> PullRequestResult:
     if opened and pull:
         same = (opened.get("title"), opened.get("body")) == (change.title, body) and not commit.changed
         state = "unchanged" if same else "updated"
-    pull = pull or _create(repository, change, body)
+    if pull is None:
+        path = f"{repository.path}/pulls"
+        content = {"title": change.title, "head": change.branch, "base": change.target, "body": body}
+        sent = repository.github.send("POST", path, content, find_existing=lambda: _open_pull(repository, change))
+        pull = _pull(sent)
     return PullRequestResult(state=state, url=address(pull.get("html_url")), commit=commit)
 
 
@@ -134,12 +138,6 @@ def _rewrite(
             hint=f"Another promotion wrote to this pull request right after, and its baseline is there now. {_AGAIN}",
         )
     return _pull(repository.github.send("PATCH", path, {"title": change.title, "body": body}))
-
-
-def _create(repository: Repository, change: Change, body: str) -> dict[str, Any]:
-    path = f"{repository.path}/pulls"
-    content = {"title": change.title, "head": change.branch, "base": change.target, "body": body}
-    return _pull(repository.github.send("POST", path, content, find_existing=lambda: _open_pull(repository, change)))
 
 
 def _open_pull(repository: Repository, change: Change) -> dict[str, Any] | None:

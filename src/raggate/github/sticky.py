@@ -120,7 +120,7 @@ class _Upsert:
                 if self._leave(conversation, newest.body):
                     self._withdraw(conversation, state)
                     return self._done(newest, "unchanged" if self._is_current(state) else "stale")
-            elif state is not None and self._settled(conversation, state):
+            elif state is not None and self._is_settled(conversation, state):
                 if not self._tell_loudly(newest, conversation, state.pushes):
                     return self._done(newest, self._wrote or "unchanged")
             else:
@@ -151,7 +151,7 @@ class _Upsert:
             return
         self._made, self._wrote = made, "created"
 
-    def _settled(self, conversation: _Conversation, state: State) -> bool:
+    def _is_settled(self, conversation: _Conversation, state: State) -> bool:
         if len(conversation.comments) > 1 or state.pushes[-1:] != (self._update.push,):
             return False
         return self._wrote is not None or _same(conversation.comments[0].body, self._body(state))
