@@ -21,9 +21,8 @@ from raggate.base.numbers import counted, fixed
 from raggate.base.quote import listed
 from raggate.inputs.notes import words
 from raggate.models.comparison import Flip, same_score
-from raggate.models.golden import Case
 from raggate.models.provenance import notes_of
-from raggate.models.run import Expected, LabelledResult, Labels, Run
+from raggate.models.run import Expected, LabelledResult, Run
 from raggate.models.scorecard import CaseScore, ListEntry, Scorecard, same_questions
 from raggate.scoring.score import passage_shares, short_hash
 
@@ -347,11 +346,17 @@ class _Question(NamedTuple):
     headings: str
     expected: Expected
     frequent: Collection[str]
+    group: str
 
     @property
     def rare(self) -> set[str]:
         """The words of the question that few others hold."""
         return {*words(self.text)} - {*self.frequent}
+
+    @property
+    def meets_heading(self) -> bool:
+        """Whether one of these words is in the headings of its passage."""
+        return not self.rare.isdisjoint(words(self.headings))
 
     @property
     def rewritten(self) -> bool:
@@ -374,14 +379,8 @@ IN_COMMON: tuple[tuple[str, Callable[[_Question], bool]], ...] = (
     ("expect a row of a table", lambda question: question.expected.table or "|" in question.passages),
     ("expect a number", lambda question: bool(re.search(r"\d\d", question.passages))),
     ("expect letters beyond ASCII", lambda question: not question.passages.isascii()),
-    (
-        "share a word with the headings of their passage",
-        lambda question: not question.rare.isdisjoint(words(question.headings)),
-    ),
-    (
-        "share no word with the headings of their passage",
-        lambda question: question.rare.isdisjoint(words(question.headings)),
-    ),
+    ("share a word with the headings of their passage", lambda question: question.meets_heading),
+    ("share no word with the headings of their passage", lambda question: not question.meets_heading),
     ("write their words in another case than their passage", lambda question: question.rewritten),
 )
 """What lost questions can have in common if a tokenizer, a limit, a chunker or an index treats their kind otherwise."""
@@ -399,38 +398,34 @@ def in_common(lists: Lists, lost: frozenset[str]) -> list[str]:
 
     Questions of one group count once, as they are lost together.
     """
-    cases = [(item.case, item.labels) for item in lists.answers.values() if item.case.gold_supports]
-    told = [{*words(case.question)} for case, _ in cases]
-    holding = Counter(word for own in told for word in own)
-    frequent = frozenset(word for word, times in holding.items() if times > len(cases) * FREQUENT)
-    groups = {case.id: case.group or case.id for case, _ in cases}
-    of_case = {case.id: _question(case, labels, frequent) for case, labels in cases}
-    gone = [of_case[name] for name in lost if name in of_case]
-    if not gone:
-        return []
+    asked = [item for item in lists.answers.values() if item.case.gold_supports]
+    holding = Counter(word for item in asked for word in {*words(item.case.question)})
+    frequent = frozenset(word for word, times in holding.items() if times > len(asked) * FREQUENT)
+    of_case = {item.case.id: _question(item, frequent) for item in asked}
+    gone = [name for name in of_case if name in lost]
     others = [question for name, question in of_case.items() if name not in lost]
-    features = [*IN_COMMON, *(feature for size in SIZES if (feature := _sized(*size, gone, others)) is not None)]
+    sized = [_sized(*size, [of_case[name] for name in gone], others) for size in SIZES] if gone else []
     shown = []
-    for sentence, holds in features:
-        having = {name for name, question in of_case.items() if holds(question)}
-        those = len(having & lost)
-        if those < NEARLY_ALL * len(gone):
+    for sentence, holds in (*IN_COMMON, *filter(None, sized)):
+        having = [name for name, question in of_case.items() if holds(question)]
+        those = len({*having} & {*gone})
+        if not gone or those < NEARLY_ALL * len(gone):
             continue
-        units = {groups[name] for name in lost if name in groups}, {groups[name] for name in having}
-        odd = {groups[name] for name in lost - having if name in groups}
-        chance = _chance(len((units[0] & units[1]) - odd), len(units[0]), len(units[1]), len({*groups.values()}))
+        odd = {*gone} - {*having}
+        groups = [{of_case[name].group for name in names} for names in (gone, having, odd, of_case)]
+        drawn, own, without, every = groups
+        chance = _chance(len((drawn & own) - without), len(drawn), len(own), len(every))
         if chance < SURE:
             rest = f"{len(having) - those} of the {len(others)} others do"
-            facts = f"{those} of the {len(gone)} lost questions {sentence}, {rest}"
-            shown.append((chance, facts))
+            shown.append((chance, f"{those} of the {len(gone)} lost questions {sentence}, {rest}"))
     return [facts for _, facts in sorted(shown, key=itemgetter(0))[:SHOWN_ALIKE]]
 
 
-def _question(case: Case, labels: Labels, frequent: Collection[str]) -> _Question:
-    supports = case.gold_supports
+def _question(item: LabelledResult, frequent: Collection[str]) -> _Question:
+    case, supports = item.case, item.case.gold_supports
     passages = " ".join(text for support in supports for text in support.snippets)
     headings = " ".join(f"{support.rel_path.rpartition('/')[2]} {support.heading_path or ''}" for support in supports)
-    return _Question(case.question, passages, headings, labels.expected, frequent)
+    return _Question(case.question, passages, headings, item.labels.expected, frequent, case.group or case.id)
 
 
 def _sized(

@@ -352,6 +352,13 @@ X9 = scored("x", 0.9)
         ("no shorter than its place", of("x", "y", "z"), LONG, {"at": 3}, "not-listed"),
         ("an empty list", of(), LONG, {"at": 3}, "nothing-retrieved"),
         ("below all that is returned", answer({}, X9), [X9, GOLD], {"at": 2, "lists": FLOOR}, "below-threshold"),
+        (
+            "as low as the floor",
+            answer({}, X9),
+            [X9, GOLD],
+            {"at": 2, "lists": {**FLOOR, "floors": (0.1, 0.8)}},
+            "list-cut",
+        ),
         ("below it, and nothing is", answer({}), [GOLD], {"lists": FLOOR}, "below-threshold"),
         ("by other scores", answer({}), [GOLD], {"lists": {**FLOOR, **RESCORED}}, "nothing-retrieved"),
         ("as long as any", answer({}, X9), [X9, GOLD], {"at": 2, "lists": {**FLOOR, "longest": 1}}, "list-cut"),

@@ -35,36 +35,29 @@ def test_selected_and_nothing_came_from_it() -> None:
     assert sentence(found) == "its folder work/docs was selected (2 of 2), and nothing came from it"
 
 
+BOTH = ("work/mail", "work/docs")
+FROM_DOCS = make_chunk("d", rel_path="docs/other.md", vault="work")
+
+
 @each_row(
-    ("folders", "fields"),
+    ("folders", "fields", "found"),
     [
-        pytest.param(("work/mail", "work/docs"), {"outscored": False}, id="may-be-outranked"),
-        pytest.param(("work/docs",), {}, id="the-only-one"),
-        pytest.param(("work/mail", "work/other"), {}, id="not-selected"),
-        pytest.param(("work/mail", "home/docs"), {}, id="another-vault"),
-        pytest.param(("docs", "mail"), {}, id="not-written-as-the-notes-are"),
-        pytest.param(("work/other", "work/docs"), {}, id="a-chunk-from-outside"),
-        pytest.param(
-            ("work/mail", "work/docs"),
-            {"beyond": {"hybrid": {"selected"}}},
-            id="another-answer-has-a-chunk-from-outside",
-        ),
-        pytest.param(
-            ("work/mail", "work/docs"),
-            {"chunks": (MAIL, make_chunk("d", rel_path="docs/other.md", vault="work"))},
-            id="another-note-of-it-came",
-        ),
+        pytest.param(BOTH, {"outscored": False}, False, id="may-be-outranked"),
+        pytest.param(("work/docs",), {}, False, id="the-only-one"),
+        pytest.param(("work/mail", "work/other"), {}, False, id="not-selected"),
+        pytest.param(("work/mail", "home/docs"), {}, False, id="another-vault"),
+        pytest.param(("docs", "mail"), {}, False, id="not-written-as-the-notes-are"),
+        pytest.param(("work/other", "work/docs"), {}, False, id="a-chunk-from-outside"),
+        pytest.param(BOTH, {"beyond": {"hybrid": {"selected"}}}, False, id="another-answer-has-a-chunk-from-outside"),
+        pytest.param(BOTH, {"chunks": (MAIL, FROM_DOCS)}, False, id="another-note-of-it-came"),
+        # where no answer has anything from the folder it selects first, a passage in that folder needs no score
+        pytest.param(BOTH[::-1], {"outscored": False, "folders": SKIPPED}, True, id="the-first-is-never-searched"),
+        pytest.param(BOTH, {"outscored": False, "folders": SKIPPED}, False, id="another-than-the-first"),
     ],
 )
-def test_folders_that_may_have_been_searched(folders: tuple[str, ...], fields: dict[str, Any]) -> None:
+def test_folders_that_may_have_been_searched(folders: tuple[str, ...], fields: dict[str, Any], *, found: bool) -> None:
     """Nothing is said where rank may be the reason, something came from the folder, or folders are not comparable."""
-    assert cause(*folders, **fields) is None
-
-
-@each_row(("folders", "found"), [(("work/docs", "work/mail"), True), (("work/mail", "work/docs"), False)])
-def test_the_first_folder_is_never_searched(folders: tuple[str, ...], *, found: bool) -> None:
-    """Where no answer has anything from the folder it selects first, a passage in that folder needs no score."""
-    assert (cause(*folders, outscored=False, folders=SKIPPED) is not None) is found
+    assert (cause(*folders, **fields) is not None) is found
 
 
 @each_row(

@@ -10,7 +10,6 @@ from builders import make_case, make_case_score, make_chunk, make_labelled, make
 from raggate.gate.causes.causes import (
     absent_entry,
     answered_for_less,
-    cut_off,
     find_cause,
     lacks_better,
     outscored,
@@ -105,15 +104,6 @@ def test_a_passage_by_its_note() -> None:
     assert outscored(lost(again, renumbered=True, **STEADY)) is True
     own = make_chunk("else", heading_path="# Z", score_final=0.1)
     assert absent_entry(lost(own, renumbered=True, **STEADY)) is None
-
-
-@each_row(
-    ("floor", "lists", "found"), [(0.85, STEADY, True), (0.8, STEADY, False), (0.7, STEADY, False), (0.85, {}, False)]
-)
-def test_cut_off(floor: float, lists: dict[str, Any], *, found: bool) -> None:
-    """A passage is below what is returned at all where its list is shorter, and no chunk scores as little any more."""
-    asked = lost(other(0.9), before=(GOLD, other(0.9)), floors=(0.1, floor), longest=2, **lists)
-    assert (cut_off(asked) is not None) is found
 
 
 @each_row(
