@@ -38,30 +38,45 @@ def test_a_day_or_a_digest_in_the_name_pins_a_model(name: str, pinned: bool) -> 
     assert JudgeModelSettings(model=name, base_url=None if "github" in name else LOCAL["base_url"]).pinned is pinned
 
 
-def test_a_model_without_a_version_is_refused_by_name() -> None:
-    """A model that can change with nobody's doing is an error that names it and the keys that help."""
-    with pytest.raises(ValidationError, match=r"expected 'build' with 'qwen2.5-14b'.*accept with `build: unpinned`"):
-        section(LOCAL)
+HERE = {**LOCAL, "build": "b1"}
+THERE = {**HERE, "base_url": "http://127.0.0.1:8082"}
+OTHER = {**THERE, "build": "b2"}
+GITHUB = {"model": "github:openai/gpt-4o-2024-11-20"}
+SPOT = "expected another model in 'spot_model'"
+TWICE = "expected every model once"
+TOKEN = "expected a variable that is not the runner's, Docker's or raggate's"  # noqa: S105 - a message
 
 
-def test_a_build_or_a_permission_by_name_lets_a_model_be_used() -> None:
-    """The hash of the weights pins a model, and a permission that names it lets it be unpinned."""
-    assert section({**LOCAL, "build": "sha256:9f2c1a0b44de"}).models[0].pinned
+@each_row(
+    ("models", "keys", "said"),
+    [
+        ([LOCAL], {}, r"expected 'build' with 'qwen2.5-14b'.*accept with `build: unpinned`"),
+        ([{**GITHUB, "base_url": "http://elsewhere.example"}], {}, "the job's token goes to GitHub alone"),
+        ([{**GITHUB, "api_key_env": "MY_KEY"}], {}, "the job's token goes to GitHub alone"),
+        *(
+            ([{**HERE, "api_key_env": name}], {}, TOKEN)
+            for name in ("GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "INPUT_GITHUB-TOKEN")
+        ),
+        *(([first, HERE], {}, TWICE) for first in (HERE, THERE, {**HERE, "api_key_env": "A"})),
+        *(([HERE, OTHER], {"spot_check": 20, "spot_model": second}, SPOT) for second in (HERE, THERE, OTHER)),
+        ([HERE], {"spot_model": OTHER}, "expected 'spot_check: 20'"),
+        ([HERE], {"scores": ["correctness", "correctness"]}, "expected every score once"),
+        ([HERE], {"max_usd": 1}, r"expected 'price' with 'qwen2\.5-14b'"),
+    ],
+)
+def test_what_is_refused(models: list[dict[str, Any]], keys: dict[str, Any], said: str) -> None:
+    """A model has a version and no token of the runner's, none counts twice at any address, and dollars need prices."""
+    with pytest.raises(ValidationError, match=said):
+        section(*models, **keys)
+
+
+def test_what_is_taken() -> None:
+    """A model may be said to have no version; two builds are two judges, and a second one checks."""
+    assert section(HERE).models[0].pinned
     assert not section({**LOCAL, "build": "unpinned"}).models[0].pinned
-
-
-@each_row("extra", [{"base_url": "http://elsewhere.example"}, {"api_key_env": "MY_KEY"}])
-def test_the_token_of_a_job_goes_to_github_alone(extra: dict[str, str]) -> None:
-    """A model of GitHub's has no other address and no other key."""
-    with pytest.raises(ValidationError, match="the job's token goes to GitHub alone"):
-        section({"model": "github:openai/gpt-4o-2024-11-20", **extra})
-
-
-@each_row("name", ["GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "INPUT_GITHUB-TOKEN"])
-def test_no_judge_is_given_a_token_of_the_runner(name: str) -> None:
-    """The key of a judge is a variable of the user's, never one of the runner's."""
-    with pytest.raises(ValidationError, match="expected a variable that is not the runner's, Docker's or raggate's"):
-        section({**LOCAL, "build": "b1", "api_key_env": name})
+    assert len(section(HERE, OTHER).models) == 2
+    assert section(HERE, spot_check=20, spot_model=OTHER).spot_model is not None
+    assert section({**HERE, "price": [0.1, 0.2]}, max_usd=1).max_usd == 1
 
 
 @each_row(
@@ -78,32 +93,6 @@ def test_no_judge_is_given_a_token_of_the_runner(name: str) -> None:
 def test_an_endpoint_is_whose_server_it_is(model: dict[str, str], endpoint: str) -> None:
     """The provider's own server is told from another one that speaks the same, and from one's own."""
     assert section(model).models[0].endpoint == endpoint
-
-
-def test_a_model_at_two_addresses_is_one_judge() -> None:
-    """A panel cannot be one model several times, nor a spot check its own second opinion, by another address."""
-    here = {**LOCAL, "build": "b1"}
-    there = {**here, "base_url": "http://127.0.0.1:8082"}
-    for twice in ((here, there), (here, here), ({**here, "api_key_env": "A"}, here)):
-        with pytest.raises(ValidationError, match="expected every model once"):
-            section(*twice)
-    other = {**there, "build": "b2"}
-    assert len(section(here, other).models) == 2
-    for second in (here, there, other):
-        with pytest.raises(ValidationError, match=r"expected another model in 'spot_model'"):
-            section(here, other, spot_check=20, spot_model=second)
-    assert section(here, spot_check=20, spot_model=other).spot_model is not None
-    with pytest.raises(ValidationError, match="expected 'spot_check: 20'"):
-        section(here, spot_model=other)
-    with pytest.raises(ValidationError, match="expected every score once"):
-        section(here, scores=["correctness", "correctness"])
-
-
-def test_a_budget_in_dollars_needs_prices() -> None:
-    """What a call costs is not known without a price, so a budget in dollars without one is an error."""
-    with pytest.raises(ValidationError, match=r"expected 'price' with 'qwen2\.5-14b'"):
-        section({**LOCAL, "build": "b1"}, max_usd=1)
-    assert section({**LOCAL, "build": "b1", "price": [0.1, 0.2]}, max_usd=1).max_usd == 1
 
 
 MODEL = "models: [{model: m, base_url: 'http://127.0.0.1:1', build: b1}]"
