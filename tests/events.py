@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from fakes.github_api import FakeGitHub
+from raggate.github.rest.repository import Repository
+from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
+from raggate.github.step_context import Runner, Step, StepState
 
 
 def make_event(name: str, fake: FakeGitHub | None = None, **fields: Any) -> Event:
@@ -30,3 +34,10 @@ def make_pull_event(fake: FakeGitHub | None = None, *, name: str = "pull_request
     """Describe a push to the open pull request 7, from the branch `change` into `main`."""
     known = {"number": 7, "base": "2" * 40, "base_ref": "main", "head_ref": "change", "open": True}
     return make_event(name, fake, **{**known, **fields})
+
+
+def make_step(root: Path, event: Event, inputs: dict[str, str], repository: Repository | None = None) -> Step:
+    """Make a step of a job that has its workspace and its files in one directory."""
+    files = {name: root / name for name in ("output", "state", "summary")}
+    runner = Runner(workspace=root, environment={}, **files)
+    return Step({**step_inputs.DEFAULTS, **inputs}, event, repository, runner, StepState())

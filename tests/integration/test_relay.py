@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from checkouts import files_below
-from events import make_event
+from events import make_event, make_step
 from fakes.github_api import BOT, FakeGitHub, Repository
 from project import make_project
 from promotable import packed
@@ -19,9 +19,8 @@ from raggate.action import relay
 from raggate.github import fork_comment
 from raggate.github.fork_comment import ForkRun
 from raggate.github.rest.repository import Repository as GitHubRepository
-from raggate.github.runner import step_inputs
 from raggate.github.runner.event import SourceRun
-from raggate.github.step_context import Runner, Step, StepState
+from raggate.github.step_context import StepState
 from rendered import visible
 
 NAME = "octo/notes"
@@ -96,12 +95,11 @@ class Stage:
         )
         event = make_event("workflow_run", self.fake, head=self.base, source_run=run)
         token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
-        given = {**step_inputs.DEFAULTS, "command": "comment", "config": PATTERN, "github-token": token, **inputs}
-        files_of_step = dict.fromkeys(("output", "state", "summary"), self.workspace / "file")
-        runner = Runner(workspace=self.workspace, environment={}, **files_of_step)
-        self.state = StepState()
+        given = {"command": "comment", "config": PATTERN, "github-token": token, **inputs}
         with self.fake.client(token) as github:
-            assert relay.comment(Step(given, event, GitHubRepository(github, NAME), runner, self.state)) == 0
+            step = make_step(self.workspace, event, given, GitHubRepository(github, NAME))
+            self.state = step.state
+            assert relay.comment(step) == 0
         told = json.loads(self.state.outputs["suites"])
         return {each["suite"]: (each["verdict"], each["exit-code"]) for each in told}
 

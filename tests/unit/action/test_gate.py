@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from events import make_event
+from events import make_event, make_step
 from raggate.action.gate import gate
-from raggate.github.runner import step_inputs
-from raggate.github.step_context import Runner, Step, StepState
 from raggate.pipeline import check as pipeline
 from raggate.pipeline.request import CheckResult
 from rendered import visible
@@ -29,13 +27,10 @@ def test_a_red_verdict_of_a_green_step_is_noted(
     """The page says in plain words that the step may be green, if the verdict is red and `fail-on` is set."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(pipeline, "check", lambda _: CheckResult(review=review(kind), directory=tmp_path))
-    runner = Runner(
-        workspace=tmp_path, environment={}, **{name: tmp_path / name for name in ("output", "state", "summary")}
-    )
-    state = StepState()
-    code = gate(Step({**step_inputs.DEFAULTS, "fail-on": fail_on}, PUSH, None, runner, state))
-    assert state.reporter is not None
-    assert state.reporter.tells(code)
-    page = state.reporter.summary(limit=1 << 20)
+    step = make_step(tmp_path, PUSH, {"fail-on": fail_on})
+    code = gate(step)
+    assert step.state.reporter is not None
+    assert step.state.reporter.tells(code)
+    page = step.state.reporter.summary(limit=1 << 20)
     assert (f"fail-on: {fail_on} may keep the step itself green." in visible(page)) is noted
     assert "&#96;" not in page

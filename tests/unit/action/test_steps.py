@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
+from events import make_event, make_step
 from raggate.action import steps
 from raggate.action.gate import gate
 from raggate.base.errors import CannotTell, UsageError
 from raggate.config.overrides import Overrides
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, Step, StepState
 from raggate.pipeline import check as pipeline, claimed_run
 from raggate.pipeline.request import Request
 from tables import each_row
@@ -25,18 +25,13 @@ PUSH = {"name": "push"}
 
 def event_of(**fields: Any) -> Event:
     """Build an event of the default branch's repository."""
-    usual: dict[str, Any] = {"graphql_url": "", "triggering_actor": ""}
-    usual |= {"repository": "team/api", "run_id": 1, "attempt": 1, "server_url": "https://forge.example"}
-    usual |= {"api_url": "https://forge.example/api", "default_branch": "main"}
-    return Event(**{**usual, "head": HEAD, "head_ref": "change", **fields})
+    return make_event(**{"head": HEAD, "head_ref": "change", **fields})
 
 
 @pytest.fixture
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that gates for an event, and gives what the pipeline was asked for and the exit code."""
     monkeypatch.chdir(tmp_path)
-    files = {name: tmp_path / name for name in ("output", "state", "summary")}
-    runner = Runner(workspace=tmp_path, environment={}, **files)
 
     def gated(event: Event, **inputs: str) -> tuple[Request, int]:
         requests: list[Request] = []
@@ -46,8 +41,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
             raise CannotTell("nothing is measured here")
 
         monkeypatch.setattr(pipeline, "check", check)
-        given = {**step_inputs.DEFAULTS, "comment": "never", **inputs}
-        code = gate(Step(given, event, None, runner, StepState()))
+        code = gate(make_step(tmp_path, event, {"comment": "never", **inputs}))
         return (requests or [None])[0], code
 
     return gated
@@ -138,7 +132,7 @@ def test_which_runs_have_an_issue(event: dict[str, Any], inputs: dict[str, str],
 
 def test_a_step_without_a_token_has_no_repository() -> None:
     """With a token the server's API is asked, without one nothing is."""
-    event = event_of(**PUSH, api_url="https://forge.example/api/v3")
+    event = event_of(**PUSH)
     with steps.opened_repository({**step_inputs.DEFAULTS, "github-token": "t"}, event) as repository:
         assert repository is not None
     with steps.opened_repository(step_inputs.DEFAULTS, event) as nothing:
