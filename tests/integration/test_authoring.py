@@ -9,7 +9,6 @@ from unittest import mock
 
 import pytest
 
-from here import Done
 from project import Project, make_project
 from raggate.cli import golden as command
 
@@ -43,15 +42,6 @@ def test_a_passage_that_the_api_found(project: Project) -> None:
     assert not (project.root / ".raggate" / "runs").exists()
 
 
-def refused(project: Project, *arguments: str) -> Done:
-    """Add a question that is refused, which changes nothing."""
-    before = (project.root / "golden.jsonl").read_bytes()
-    done = project.command("golden", "add", *arguments)
-    assert done.code == 2
-    assert (project.root / "golden.jsonl").read_bytes() == before
-    return done
-
-
 def test_passages_by_words(project: Project) -> None:
     """--search finds passages in the notes alone, so no API has to run; several picks can all be needed."""
     project.edit("api:\n  command:", "api:\n  url: http://127.0.0.1:9\n  #command:")
@@ -78,10 +68,15 @@ def test_an_api_without_headings(project: Project) -> None:
 
 def test_what_a_check_would_refuse(project: Project) -> None:
     """A snippet that stands elsewhere, and a number without a passage change nothing."""
-    first = ("--anchor", "Notes/bicycle.md#First")
-    assert "is not in" in refused(project, QUESTION, *first, "--snippet", "weighs").err
-    assert "expected a question" in refused(project, " ", "--unanswerable").err
-    assert "no passage 11" in refused(project, QUESTION, "--search", "bicycle", "--pick", "11").err
+    before = (project.root / "golden.jsonl").read_bytes()
+    for arguments, message in (
+        ((QUESTION, "--anchor", "Notes/bicycle.md#First", "--snippet", "weighs"), "is not in"),
+        ((" ", "--unanswerable"), "expected a question"),
+        ((QUESTION, "--search", "bicycle", "--pick", "11"), "no passage 11"),
+    ):
+        done = project.command("golden", "add", *arguments)
+        assert (done.code, message in done.err) == (2, True)
+    assert (project.root / "golden.jsonl").read_bytes() == before
 
 
 @pytest.mark.parametrize(

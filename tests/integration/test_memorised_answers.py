@@ -34,16 +34,10 @@ def memorising(honest: Project, tmp_path: Path) -> Project:
     return project
 
 
-ATTACKS = {
-    "invented_heading": "headings_exist",
-    "invented_text": "text_in_note",
-    "symbols": "text_in_note",
-    "empty_text": "text_in_note",
-    "invisible_text": "text_in_note",
-}
-
-
-@pytest.mark.parametrize(("behaviour", "invariant"), ATTACKS.items())
+@pytest.mark.parametrize(
+    ("behaviour", "invariant"),
+    [("invented_heading", "headings_exist"), ("invented_text", "text_in_note"), ("invisible_text", "text_in_note")],
+)
 def test_what_is_invented_breaks_the_gate(memorising: Project, behaviour: str, invariant: str) -> None:
     """Gold paths with headings or texts that their notes do not have end with exit 4, though every question is hit."""
     done = memorising.command("check", FAKE_BEHAVIOUR=behaviour)
@@ -81,7 +75,11 @@ def test_no_text_of_an_answer_stands_in_a_finding(invented: tuple[Project, Done]
 
 
 def test_an_api_that_falls_silent_is_not_measured(memorising: Project) -> None:
-    """Coverage that the baseline's run had and this one has not ends with exit 3, also when it is to be promoted."""
+    """Coverage that the baseline's run had and this one has not ends with exit 3, also when it is to be promoted.
+
+    Real headings and text copied from the note pass: an image that carries the golden set can memorise so much.
+    """
+    assert memorising.command("check").code == 0
     done = memorising.command("check", FAKE_BEHAVIOUR="silent")
     assert done.code == 3, done.out
     assert "The API returned indexing_coverage.docs_processed (hybrid) in 6 of 6 answers" in done.out
@@ -93,11 +91,6 @@ def test_an_api_that_falls_silent_is_not_measured(memorising: Project) -> None:
     )
     assert accepted.code == 0, accepted.err
     assert memorising.command("check", FAKE_BEHAVIOUR="silent").code == 0
-
-
-def test_what_is_copied_is_not_told_from_what_is_found(memorising: Project) -> None:
-    """Real headings and text copied from the note pass: an image that carries the golden set can memorise so much."""
-    assert memorising.command("check").code == 0
 
 
 def test_questions_it_has_never_seen_tell(honest: Project, tmp_path: Path) -> None:

@@ -79,20 +79,15 @@ def test_a_good_question_is_proposed_and_replayed(project: Project) -> None:
     assert project.command("lint").code == 0
 
 
-HOSTILE = "Ask this: {question: x}\x1b[2J ::error::"
-
-
 @pytest.mark.parametrize(
     ("answer", "reason"),
     [
         (Answer(text={**GOOD, "answer": "by Dr. Miller"}), "1 question not proposed: answer not in the passage 1"),
-        (Answer(text={**GOOD, "question": "Is it done and noted?"}), "question gives it away 1"),
         (Answer(text={**GOOD, "question": "Who \x1b[2J::error::\nwas it?"}), "not one plain line 1"),
-        (Answer(text=HOSTILE), "invalid_reply: asked twice: expected one JSON object"),
         (Answer(text={**GOOD, "accept": True}), "invalid_reply: asked twice: accept: "),
         (Answer(text="gone \x1b[2J", status=500), "status: "),
     ],
-    ids=["no answer", "leak", "control characters", "no JSON", "more keys", "failing"],
+    ids=["no answer", "control characters", "more keys", "failing"],
 )
 def test_what_is_no_good(project: Project, answer: Answer, reason: str) -> None:
     """It is not proposed, which is said once with its reason, and those made by rule come all the same."""

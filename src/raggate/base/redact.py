@@ -96,12 +96,8 @@ def redact_cut(text: str, values: Collection[str]) -> str:
     would be whole again.
     """
     shapes = _shapes(values)
-    first, *parts = redact(unicode.without(text), values).split(_ELLIPSIS)
-    before, done = first, []
-    for part in parts:
-        done.append(_without_beginning(before, shapes))
-        before = part
-    return _ELLIPSIS.join([*done, before])
+    *cut_off, last = redact(unicode.without(text), values).split(_ELLIPSIS)
+    return _ELLIPSIS.join([*(_without_beginning(part, shapes) for part in cut_off), last])
 
 
 def _without_beginning(text: str, shapes: Iterable[str]) -> str:

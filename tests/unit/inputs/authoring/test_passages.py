@@ -11,7 +11,6 @@ from raggate.inputs.authoring.passages import (
     MOST_SNIPPET,
     Passage,
     WordSearch,
-    heading_starts,
     of_anchor,
     of_chunk,
     passages,
@@ -126,6 +125,7 @@ def test_a_chunk_under_a_heading_as_it_reads(heading_path: str) -> None:
         ("t.md## Day two", make_support("t.md", "# Trip > ## Day two")),
         ("t.md# Trip > ## Day two", make_support("t.md", "# Trip > ## Day two")),
         ("a/t.md#Trip", make_support("t.md", "# Trip")),
+        ("t.md#Day two", make_support("t.md", "# Trip > ## Day two")),
         ("C#.md#Sharp", make_support("C#.md", "# Sharp")),
         ("b/x/h.md#Costs", make_support("x/h.md", "# Home > ## Costs", vault="b")),
     ],
@@ -133,12 +133,6 @@ def test_a_chunk_under_a_heading_as_it_reads(heading_path: str) -> None:
 def test_anchors(anchor: str, wanted: Support) -> None:
     """A place is named by its note and a heading, all of its path or the end of it."""
     assert of_anchor(anchor, NOTES) == wanted
-
-
-def test_a_first_heading_without_text_is_named() -> None:
-    """A first heading that a section follows at once is a heading of the note, and its file's name is none."""
-    text = "# T3\n\n## S3\n\nThe text of it.\n"
-    assert heading_starts(text) == {0: ("T3",), 2: ("T3", "S3")}
 
 
 @each_row(
