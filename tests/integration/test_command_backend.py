@@ -206,12 +206,7 @@ def test_refusals_run(place, run, why):
 @pytest.mark.parametrize(
     ("env", "own", "error", "said"),
     [
-        (
-            "{service.store}",
-            "",
-            CannotTell,
-            "no Docker socket at /nowhere/s, but .* need a Docker engine",
-        ),
+        ("{service.store}", "", CannotTell, "no Docker socket at /nowhere/s, but .* need a Docker engine"),
         ("{service.stroe}", "", UsageError, r"api\.command\.env\.A: .*Did you mean \{service\.store\}"),
         ("", "{port}", UsageError, r"api\.services\.store\.env\.A: unknown placeholder"),
     ],

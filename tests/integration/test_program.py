@@ -52,10 +52,7 @@ def test_another_version_that_is_loaded_is_named(gated: Project) -> None:
     assert "other" not in upgraded.out
 
 
-@each_row(
-    ("behaviour", "sentence"),
-    BAD,
-)
+@each_row(("behaviour", "sentence"), BAD)
 def test_a_bad_program_cannot_be_told_and_is_not_left_running(gated: Project, behaviour: str, sentence: str) -> None:
     """Whatever a program does wrong, a sentence says it, the verdict is none, and the program is gone."""
     hurried(gated, ready=2)

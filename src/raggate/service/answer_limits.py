@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from raggate.models.run import Chunk, Reference, Response
 
@@ -40,40 +40,31 @@ def bounded(response: Response) -> Response:
             or len(chunk.vault or "") > MAX_NAME
             or len(chunk.doc_id or "") > MAX_NAME
         ):
-            _check(_of_place(f"passage {position}", chunk))
+            _check_place(f"passage {position}", chunk)
     for position, reference in enumerate(response.references, 1):
-        _check(_of_place(f"reference {position}", reference))
-    _check(_own(response))
+        _check_place(f"reference {position}", reference)
+    _check("the answer", (response.answer,), MAX_TEXT)
+    _check("the reason to abstain", (response.abstain_reason,), MAX_TEXT)
+    _check("the reasoning of the folder selection", (response.folder_reasoning,), MAX_TEXT)
+    _check("the name of the model", (response.model,), MAX_NAME)
+    _check("a selected folder", response.selected_folders or (), MAX_PATH)
+    _check("an available folder", response.available_folders or (), MAX_PATH)
+    _check("a step of the latency", response.latency, MAX_NAME)
+    _check("an item of the cost", response.cost, MAX_NAME)
+    coverage = response.coverage or {}
+    _check("a key of the index coverage", coverage, MAX_NAME)
+    for key, value in coverage.items():
+        texts = (*value, *value.values()) if isinstance(value, dict) else (value,)
+        _check(f"{key} of the index coverage", (text for text in texts if isinstance(text, str)), MAX_NAME)
     return response
 
 
-_Texts = tuple[str, Iterable[str | None], int]
-"""What some texts are, the texts, and how long each may be."""
-
-
-def _of_place(place: str, item: Chunk | Reference) -> Iterator[_Texts]:
+def _check_place(place: str, item: Chunk | Reference) -> None:
     for name, limit in _LIMITS.items():
-        yield f"{name} of {place}", (getattr(item, name, None),), limit
+        _check(f"{name} of {place}", (getattr(item, name, None),), limit)
 
 
-def _own(response: Response) -> Iterator[_Texts]:
-    yield "the answer", (response.answer,), MAX_TEXT
-    yield "the reason to abstain", (response.abstain_reason,), MAX_TEXT
-    yield "the reasoning of the folder selection", (response.folder_reasoning,), MAX_TEXT
-    yield "the name of the model", (response.model,), MAX_NAME
-    yield "a selected folder", response.selected_folders or (), MAX_PATH
-    yield "an available folder", response.available_folders or (), MAX_PATH
-    yield "a step of the latency", response.latency, MAX_NAME
-    yield "an item of the cost", response.cost, MAX_NAME
-    coverage = response.coverage or {}
-    yield "a key of the index coverage", coverage, MAX_NAME
-    for key, value in coverage.items():
-        texts = (*value, *value.values()) if isinstance(value, dict) else (value,)
-        yield f"{key} of the index coverage", (text for text in texts if isinstance(text, str)), MAX_NAME
-
-
-def _check(several: Iterable[_Texts]) -> None:
-    for what, texts, limit in several:
-        longest = max(map(len, filter(None, texts)), default=0)
-        if longest > limit:
-            raise ValueError(f"{what}: expected at most {limit} characters, found {longest}")
+def _check(what: str, texts: Iterable[str | None], limit: int) -> None:
+    for text in texts:
+        if text is not None and len(text) > limit:
+            raise ValueError(f"{what}: expected at most {limit} characters, found {len(text)}")

@@ -25,7 +25,7 @@ from raggate.config.values import address_of
 from raggate.models.service import IndexState, ProcessExit, Started, Workspace
 from raggate.service import signals
 from raggate.service.answer_limits import MAX_BODY_BYTES
-from raggate.service.line_pipes import Serving
+from raggate.service.line_pipes import Serving, Spoken
 from raggate.service.transport import Exchange, Wire
 
 _T = TypeVar("_T")
@@ -183,6 +183,11 @@ def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Star
         return
     with (start or backend(api))(api, workspace) as started:
         yield started
+
+
+def spoken_to(pipes: Spoken) -> Start:
+    """Return what starts an API of `api.command` or `api.container` that is asked through such pipes."""
+    return lambda api, workspace: backend(api)(api, workspace, pipes)
 
 
 def backend(api: Api) -> Backend:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
 
@@ -16,10 +16,10 @@ from raggate.base.http_client import httpx
 from raggate.base.redact import Guarded
 from raggate.config.ask_settings import MCP_PATH, Ask
 from raggate.config.schema import Config
-from raggate.config.service_settings import Api, Readiness
+from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response
-from raggate.models.service import IndexState, Started, Workspace
+from raggate.models.service import IndexState, Started
 from raggate.service import ask, boot
 from raggate.service.adapters.mapped import filled_json, filled_text, prefixes, values_of, variables
 from raggate.service.adapters.mapped_response import Prefixes, read, state_of
@@ -32,10 +32,7 @@ from raggate.service.mcp.session import Exchange, Session, transport_to
 from raggate.service.misses import Missed
 from raggate.service.transport import WaitingTransport
 
-
-def start(api: Api, workspace: Workspace) -> AbstractContextManager[Started]:
-    """Start the server of `api.command` or `api.container`, as every other API is started."""
-    return boot.backend(api)(api, workspace, Pipes)
+start = boot.spoken_to(Pipes)
 
 
 class McpAdapter(Guarded, Struct, frozen=True):

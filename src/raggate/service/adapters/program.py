@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass
 from itertools import islice
 
@@ -14,10 +14,10 @@ from msgspec.structs import replace
 from raggate.base.http_client import httpx
 from raggate.config.ask_settings import Ask
 from raggate.config.mapped_settings import Index
-from raggate.config.service_settings import Api, Readiness
+from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.run import Response
-from raggate.models.service import IndexState, Started, Workspace
+from raggate.models.service import IndexState, Started
 from raggate.service import ask, boot
 from raggate.service.adapters.ask import fetch_state, parsed
 from raggate.service.adapters.mapped import filled_json, prefixes, values_of
@@ -31,9 +31,7 @@ MOST_VERSIONS = 100
 _VERSION = re.compile(r"[\w@.:/-]{1,100} [\w.+!-]{1,60}")
 
 
-def start(api: Api, workspace: Workspace) -> AbstractContextManager[Started]:
-    """Start the program of `api.command` or `api.container`, as every other is started."""
-    return boot.backend(api)(api, workspace, ProgramPipes)
+start = boot.spoken_to(ProgramPipes)
 
 
 class ProgramAdapter:

@@ -236,13 +236,7 @@ class ProcessGroup:
         return self
 
     def start(
-        self,
-        words: Sequence[str],
-        *,
-        cwd: Path,
-        environment: Mapping[str, str],
-        log: Log,
-        spoken_to: bool = False,
+        self, words: Sequence[str], *, cwd: Path, environment: Mapping[str, str], log: Log, spoken_to: bool = False
     ) -> ManagedProcess:
         """Start a command with its output going to the log and nothing on stdin.
 

@@ -93,12 +93,7 @@ def test_placeholders_keep_their_type_or_become_text() -> None:
     }
     case = Case(id="a/b", question="{k}", answerable=True, k=3, vaults=("x", "y"))
     call = adapter(mapped(body=body, path="/{case_id}/{mode}")).call(case, "hybrid")
-    assert call.json == {
-        "q": "{k}",
-        "n": [3, ["x", "y"]],
-        "text": "3 of x,y {k} .",
-        "fixed": [1, None, True, 0.5],
-    }
+    assert call.json == {"q": "{k}", "n": [3, ["x", "y"]], "text": "3 of x,y {k} .", "fixed": [1, None, True, 0.5]}
     assert call.path == "/a%2Fb/hybrid"
     assert getattr(call, "headers", None) == {"Authorization": "Bearer s3cret"}
 

@@ -80,8 +80,7 @@ def test_every_way_to_read_a_result() -> None:
 
 
 @each_row(
-    ("mark", "template"),
-    [("File: ", "File: {path}\n{text}"), ("", "{path}\n{text}"), ("{a} ", "{{a}} {path}\n{text}")],
+    ("mark", "template"), [("File: ", "File: {path}\n{text}"), ("", "{path}\n{text}"), ("{a} ", "{{a}} {path}\n{text}")]
 )
 def test_texts_that_begin_with_a_note_are_split(mark: str, template: str) -> None:
     """What stands before the paths of the notes sets them apart; the longest path counts."""
