@@ -87,9 +87,8 @@ class McpAdapter(Guarded, Struct, frozen=True):
     def _problem(self, listed: Sequence[Message]) -> str:
         settings, index = self._settings, self._settings.index
         needed = [(settings.tool, settings.body), *([(index.tool, index.body)] if index else [])]
-        return next(
-            (problem for tool, given in needed if (problem := protocol.problem(listed, tool or "", given or {}))), ""
-        )
+        problems = (protocol.problem(listed, tool or "", given or {}) for tool, given in needed)
+        return next(filter(None, problems), "")
 
     async def _index(self, session: Session) -> IndexState:
         index = self._settings.index

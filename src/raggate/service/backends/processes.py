@@ -13,8 +13,7 @@ from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from secrets import token_hex
-from types import TracebackType
-from typing import IO, Self
+from typing import IO, Self, cast
 
 from raggate.base.redact import Redactor
 from raggate.models.service import ProcessExit
@@ -209,13 +208,9 @@ class ProcessGroup:
         # some Python builds find their own library only through this; nothing else concerns the watchdog
         self._watchdog_environment = {k: v for k, v in environment.items() if k == "LD_LIBRARY_PATH"}
         self._marker = token_hex(16)
+        self.mark = {MARK: self._marker}
         self._children: list[ManagedProcess] = []
-        self._watchdog: subprocess.Popen[bytes] | None = None
         self._adopts = False
-
-    @property
-    def mark(self) -> dict[str, str]:
-        return {MARK: self._marker}
 
     def __enter__(self) -> Self:
         self._adopts = signals.installed() and _adopt_orphans()
@@ -260,9 +255,7 @@ class ProcessGroup:
             self._send_to_watchdog(f"{child.pid}\n")
         return child
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         # a second Ctrl-C ends the grace, never the teardown; it is raised when nothing runs any more
         with signals.deferred() as came:
             for child in self._children:
@@ -280,16 +273,12 @@ class ProcessGroup:
                 _adopt_orphans(adopt=False)
 
     def _send_to_watchdog(self, line: str) -> None:
-        if self._watchdog and self._watchdog.stdin:
-            with contextlib.suppress(OSError):
-                self._watchdog.stdin.write(line.encode())
+        with contextlib.suppress(OSError):
+            cast("IO[bytes]", self._watchdog.stdin).write(line.encode())
 
     def _dismiss_watchdog(self) -> None:
-        if self._watchdog is None:
-            return
         self._send_to_watchdog("done\n")
-        if self._watchdog.stdin:
-            self._watchdog.stdin.close()
+        cast("IO[bytes]", self._watchdog.stdin).close()
         try:
             self._watchdog.wait(2)
         except subprocess.TimeoutExpired:

@@ -130,30 +130,18 @@ def test_parse_tolerates_what_the_protocol_leaves_out() -> None:
     assert (response.latency, response.coverage) == ({}, None)
 
 
-def test_a_vault_of_no_name_is_not_told() -> None:
-    """An empty name is none: under it no heading or text could be looked up, so the id tells the vault, or nothing."""
-    unnamed = (chunk(vault=2), chunk())
-    response = adapter().parse(answer(*({**item, "vault": ""} for item in unnamed)), CASE)
-    assert [item.vault for item in response.chunks] == ["work", None]
-
-
 def test_no_answer_when_none_was_asked_for() -> None:
     """With retrieval only, an answer given all the same is not taken, and a missing one is no error."""
     assert adapter().parse(answer(), CASE).answer is None
     assert adapter().parse(answer(answer=..., references=...), CASE).answer is None
 
 
-def test_latency_keeps_plausible_steps() -> None:
-    """Only non-negative numbers named *_ms are times."""
-    latency = {"total_ms": 3, "judge_ms": -1, "note_ms": "x", "ok_ms": True, "total": 4, "a b_ms": 1, "none_ms": None}
-    latency |= {"huge_ms": 1e308}
-    assert adapter().parse(answer(debug={"latency": latency}), CASE).latency == {"total_ms": 3.0}
-
-
-def test_coverage_drops_what_is_not_plain() -> None:
-    """Of unknown coverage entries only numbers, texts and flat mappings of those are kept."""
+def test_what_is_not_plausible_is_left_out() -> None:
+    """Only non-negative numbers named *_ms are times; of the coverage, numbers, texts and flat mappings are kept."""
+    latency = {"total_ms": 3, "judge_ms": -1, "note_ms": "x", "ok_ms": True, "total": 4, "a b_ms": 1, "huge_ms": 1e308}
     coverage = {"docs_processed": 3, "list": [1], "deep": {"a": {}}, "flat": {"a": "b"}, "null": None, "yes": True}
-    response = adapter().parse(answer(debug={"indexing_coverage": coverage}), CASE)
+    response = adapter().parse(answer(debug={"latency": latency, "indexing_coverage": coverage}), CASE)
+    assert response.latency == {"total_ms": 3.0}
     assert response.coverage == {"docs_processed": 3, "flat": {"a": "b"}}
 
 
@@ -215,9 +203,10 @@ def test_vault_is_recovered_from_the_id_whatever_the_scope(vaults: tuple[str, ..
 
 
 def test_explicit_vault_wins() -> None:
-    """An API that says the vault is believed; null counts as not saying."""
-    chunks = adapter().parse(answer(chunk(vault=2) | {"vault": "other"}, chunk(vault=2) | {"vault": None}), CASE).chunks
-    assert [found.vault for found in chunks] == ["other", "work"]
+    """An API that says the vault is believed; null and an empty name count as not saying."""
+    told = [chunk(vault=2) | {"vault": name} for name in ("other", None, "")]
+    chunks = adapter().parse(answer(*told, chunk() | {"vault": ""}), CASE).chunks
+    assert [found.vault for found in chunks] == ["other", "work", "work", None]
 
 
 json_values = st.recursive(
@@ -225,15 +214,16 @@ json_values = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
-TOP_KEYS = ("answer", "references", "abstained", "abstain_reason", "debug")
-CHUNK_KEYS = ("chunk_id", "rel_path", "heading_path", "text", "rank", "score_final", "vault")
+chunks = st.dictionaries(
+    st.sampled_from("chunk_id rel_path heading_path text rank score_final vault".split()), json_values
+)
 debugs = st.fixed_dictionaries(
-    {"retrieved_chunks": st.lists(st.dictionaries(st.sampled_from(CHUNK_KEYS), json_values), max_size=3) | json_values},
+    {"retrieved_chunks": st.lists(chunks, max_size=3) | json_values},
     optional=dict.fromkeys(("folder_selection", "latency", "indexing_coverage"), json_values),
 )
 near_misses = st.fixed_dictionaries(
     {"debug": debugs | json_values, "answer": st.text() | json_values},
-    optional=dict.fromkeys(TOP_KEYS[1:4], json_values),
+    optional=dict.fromkeys(("references", "abstained", "abstain_reason"), json_values),
 )
 
 

@@ -118,13 +118,9 @@ def test_where_services_are_published() -> None:
     assert networking.loopback(Own(), "", "darwin") == "127.0.0.1"
     assert networking.loopback(Own(id=ID), "", "linux") is not None
     assert networking.loopback(Own(id=ID, connect=HOLDER), "tcp://10.0.0.1:2375", "linux") is None
-
-
-@each_row("host", ["tcp://10.0.0.1:2375", "ssh://a@b"])
-def test_where_services_cannot_be_published(host: str) -> None:
-    """On another machine a loopback address is not this one's, and that is said at once."""
+    # on another machine a loopback address is not this one's
     with pytest.raises(UsageError, match="DOCKER_HOST names another"):
-        networking.loopback(Own(), host)
+        networking.loopback(Own(), "tcp://10.0.0.1:2375")
 
 
 def test_labels_of_a_job() -> None:
