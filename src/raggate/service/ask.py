@@ -221,7 +221,8 @@ class _Suite:
     async def _ask(self, channel: Channel, case: Case, mode: str) -> Result:
         """Ask one question, retries included, within its total time."""
         settings = self._settings
-        trace_id = new_trace_id()
+        # random: no run, machine or fork of a repository shares one with another
+        trace_id = secrets.token_hex(16)
         outcome: Response | Miss | None = None
         retries = 0
         start = time.perf_counter()
@@ -262,11 +263,6 @@ def _back_off(key: str, retries: int) -> float:
     """Return the pause before the next attempt in seconds: doubling, up to a quarter longer, the same in every run."""
     jitter = zlib.crc32(f"{key}|{retries}".encode()) / (1 << 32) / 4
     return BACK_OFF_SECONDS * (1 << retries) * (1 + jitter)
-
-
-def new_trace_id() -> str:
-    """Make a trace id, 32 hex digits. It is random: no run, machine or fork of a repository shares one with another."""
-    return secrets.token_hex(16)
 
 
 def traceparent(trace_id: str) -> str:

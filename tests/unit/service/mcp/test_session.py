@@ -24,6 +24,8 @@ JSON = {"content-type": "application/json"}
 LIMIT = 1 << 14
 MINE = "MINE"
 """In a scripted body: the number of the request."""
+CALL = 2
+"""The number of the first request after the greeting."""
 
 
 class Pieces(httpx.AsyncByteStream):
@@ -76,7 +78,7 @@ class Scripted(httpx.AsyncBaseTransport):
 
 
 def said(
-    body: object, status: int = 200, headers: dict[str, str] | None = None, *, number: int | None = None
+    body: object, status: int = 200, headers: dict[str, str] | None = None, *, number: int = CALL
 ) -> httpx.Response:
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
     raw = raw.replace(f'"{MINE}"'.encode(), str(number).encode())
@@ -104,9 +106,9 @@ def answering(method: str, response: Callable[[int], httpx.Response]) -> Scripte
     return Scripted(lambda message, _: response(message["id"]) if message.get("method") == method else None)
 
 
-def failure(response: Callable[[int], httpx.Response]) -> str:
+def failure(response: httpx.Response) -> str:
     with pytest.raises(Missed) as caught:
-        in_session(answering("tools/call", response), call)
+        in_session(answering("tools/call", lambda _: response), call)
     return f"{caught.value.miss.failure.kind}: {caught.value}"
 
 
@@ -188,22 +190,21 @@ def test_an_expired_session_is_begun_anew_once() -> None:
 @each_row(
     "response",
     [
-        lambda number: said(result(), number=number),
-        lambda number: said(events(result()), headers=STREAM, number=number),
-        lambda number: said(
+        said(result()),
+        said(events(result()), headers=STREAM),
+        said(
             b": keep alive\n\nid: 1\ndata:\n\n"
             + events({"jsonrpc": "2.0", "method": "notifications/progress"}, result()),
             headers={"content-type": "Text/Event-Stream; charset=utf-8"},
-            number=number,
         ),
-        lambda number: httpx.Response(
-            200, headers=STREAM, stream=Pieces(events({**result(), "id": number}), b": and on\n\n", repeated=True)
+        httpx.Response(
+            200, headers=STREAM, stream=Pieces(events({**result(), "id": 2}), b": and on\n\n", repeated=True)
         ),
     ],
 )
-def test_a_reply_is_found(response: Callable[[int], httpx.Response]) -> None:
+def test_a_reply_is_found(response: httpx.Response) -> None:
     """It may be JSON, or an event of a stream that goes on for ever."""
-    assert in_session(answering("tools/call", response), call) == {"content": []}
+    assert in_session(answering("tools/call", lambda _: response), call) == {"content": []}
 
 
 def test_what_is_asked_back_is_answered_beside_the_stream() -> None:
@@ -224,50 +225,50 @@ NESTED = "nested too deeply: at most 200 levels"
 @each_row(
     ("response", "said_of_it"),
     [
-        (lambda _: said(b"<html>"), "schema: expected a JSON-RPC message, found '<html>'"),
-        (lambda _: said(b'{"id": "\xff"}'), "schema: expected a JSON-RPC message, found"),
-        (lambda n: said({**result(deep=DEEP), "id": n}), NESTED),
-        (lambda _: said({**result(), "id": DEEP}), NESTED),
-        (lambda _: said(events({**PING, "id": DEEP}), headers=STREAM), NESTED),
-        (lambda n: said({"id": n, "error": {"code": 1, "message": DEEP}}), NESTED),
-        (lambda _: said({"id": 2, "error": None}), "schema: tools/call: the result: expected a mapping"),
-        (lambda _: said(b""), "schema: expected a JSON-RPC message, found ''"),
-        (lambda _: said({**result(), "id": 99}), "schema: the server answers request 99, but raggate sent 2"),
-        (lambda _: said({**result(), "id": None}), "schema: the server answers request null, but raggate sent 2"),
-        (lambda n: said([result()], number=n), "schema: expected a JSON-RPC message, found"),
+        (said(b"<html>"), "schema: expected a JSON-RPC message, found '<html>'"),
+        (said(b'{"id": "\xff"}'), "schema: expected a JSON-RPC message, found"),
+        (said({**result(deep=DEEP), "id": 2}), NESTED),
+        (said({**result(), "id": DEEP}), NESTED),
+        (said(events({**PING, "id": DEEP}), headers=STREAM), NESTED),
+        (said({"id": 2, "error": {"code": 1, "message": DEEP}}), NESTED),
+        (said({"id": 2, "error": None}), "schema: tools/call: the result: expected a mapping"),
+        (said(b""), "schema: expected a JSON-RPC message, found ''"),
+        (said({**result(), "id": 99}), "schema: the server answers request 99, but raggate sent 2"),
+        (said({**result(), "id": None}), "schema: the server answers request null, but raggate sent 2"),
+        (said([result()]), "schema: expected a JSON-RPC message, found"),
         (
-            lambda _: said({"id": 2, "error": {"code": 5, "message": "no\nway"}}),
+            said({"id": 2, "error": {"code": 5, "message": "no\nway"}}),
             "status: the server answers with error 5: no way",
         ),
-        (lambda _: said({"id": None, "error": "broken"}), "status: the server answers with error"),
+        (said({"id": None, "error": "broken"}), "status: the server answers with error"),
         (
-            lambda _: said({"id": 2, "error": {"code": -1, "message": "gone"}}, 500),
+            said({"id": 2, "error": {"code": -1, "message": "gone"}}, 500),
             "status: the server answers with error -1: gone",
         ),
-        (lambda _: said(b"boom", 500), "status: HTTP 500: boom"),
-        (lambda _: said({"id": 2, "error": {"code": 1}}, 503), "status: HTTP 503: "),
+        (said(b"boom", 500), "status: HTTP 500: boom"),
+        (said({"id": 2, "error": {"code": 1}}, 503), "status: HTTP 503: "),
         (
-            lambda _: said(b"", 307, {"location": "http://evil/"}),
+            said(b"", 307, {"location": "http://evil/"}),
             "status: HTTP 307: redirects to http://evil/, which raggate does not",
         ),
         (
-            lambda _: said(result(), headers={"content-type": "text/html"}),
+            said(result(), headers={"content-type": "text/html"}),
             "schema: expected application/json or text/event-stream",
         ),
-        (lambda _: said(result(), headers={**JSON, "content-encoding": "gzip"}), "body: the body is encoded (gzip)"),
-        (lambda _: said(b" " * (LIMIT + 1)), f"body: the body has more than {LIMIT} bytes"),
-        (lambda _: said(events(PING), headers=STREAM), "connection: the server ended its answer without a result"),
+        (said(result(), headers={**JSON, "content-encoding": "gzip"}), "body: the body is encoded (gzip)"),
+        (said(b" " * (LIMIT + 1)), f"body: the body has more than {LIMIT} bytes"),
+        (said(events(PING), headers=STREAM), "connection: the server ended its answer without a result"),
         (
-            lambda _: httpx.Response(200, headers=STREAM, stream=Pieces(b": a comment\n\n" * 50, repeated=True)),
+            httpx.Response(200, headers=STREAM, stream=Pieces(b": a comment\n\n" * 50, repeated=True)),
             f"body: the event stream has more than {LIMIT} bytes",
         ),
         (
-            lambda _: said(b"".join(b'data: {"id":1,"method":"x"}\n\n' for _ in range(101)), headers=STREAM),
+            said(b"".join(b'data: {"id":1,"method":"x"}\n\n' for _ in range(101)), headers=STREAM),
             "schema: the server sent more than 100 requests of its own",
         ),
     ],
 )
-def test_what_is_no_reply_fails_the_call(response: Callable[[int], httpx.Response], said_of_it: str) -> None:
+def test_what_is_no_reply_fails_the_call(response: httpx.Response, said_of_it: str) -> None:
     """Other bodies, numbers, kinds and statuses, errors, and floods are failed calls, each with its reason."""
     assert said_of_it in failure(response)
 
@@ -280,7 +281,7 @@ def test_a_compressed_answer_is_never_unpacked(status: int, kind: dict[str, str]
     headers = {**kind, "content-encoding": "gzip"}
     tracemalloc.start()
     try:
-        problem = failure(lambda _: httpx.Response(status, headers=headers, stream=Pieces(bomb, repeated=True)))
+        problem = failure(httpx.Response(status, headers=headers, stream=Pieces(bomb, repeated=True)))
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
