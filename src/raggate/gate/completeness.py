@@ -173,12 +173,6 @@ def other_denominators(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
             yield Reason.of_row("incomparable", message, delta)
 
 
-def _scored(delta: Delta) -> tuple[int, int]:
-    others = delta.uncompared
-    relabelled, retired = (others.relabelled, len(others.retired)) if others is not None else (0, 0)
-    return delta.current.n + relabelled, before(delta) + relabelled + retired
-
-
 def _vanished(deltas: Sequence[Delta]) -> Iterator[Reason]:
     gone = "was measured in the baseline, but not now"
     modes = {delta.mode for delta in deltas if delta.slice == OVERALL and emptied(delta)}
@@ -207,11 +201,13 @@ def fewer_cases(comparison: Comparison) -> Iterator[Reason]:
 def thinned(rows: Sequence[GatedMetric], *, much: bool) -> Iterator[Reason]:
     """Return the metrics over all cases that apply to fewer of them than in the baseline: to much fewer, or not."""
     for delta in (row.delta for row in rows if row.gated and row.status != "vanished"):
-        now, was = _scored(delta)
+        others = delta.uncompared
+        relabelled, retired = (others.relabelled, len(others.retired)) if others is not None else (0, 0)
+        now, was = delta.current.n + relabelled, before(delta) + relabelled + retired
         too_thin = now < MIN_OVERLAP * was - EPSILON
         if delta.slice == OVERALL and 0 < now < was and too_thin == much:
             over = f"{counted(now, 'question')} ({delta.baseline.n} in the baseline)"
-            if delta.unpaired or delta.uncompared is not None:
+            if delta.unpaired or others is not None:
                 over = f"{now} of its {was} questions in the baseline"
             yield Reason.of_row("fewer-scored", f"{wording.name(delta)} now applies to {over}", delta)
 

@@ -167,7 +167,10 @@ def by_these_judges(scorecard: Scorecard, baseline: Baseline | None) -> Baseline
     """Return a baseline, without its judged metrics where those of the run are by other judges or prompts."""
     if baseline is None or not other_judges(scorecard, baseline):
         return baseline
-    return _without_judged(baseline)
+    card = baseline.scorecard
+    slices = {mode: {name: ungraded(means) for name, means in parts.items()} for mode, parts in card.slices.items()}
+    cases = tuple(replace(case, values=ungraded(case.values)) for case in card.cases)
+    return replace(baseline, scorecard=replace(card, slices=slices, cases=cases), other_grades=_has_grades(card))
 
 
 def floors(gate: Gate) -> dict[str, float]:
@@ -206,13 +209,6 @@ def _has_grades(scorecard: Scorecard) -> bool:
 
 def _had_grades(baseline: Baseline) -> bool:
     return baseline.other_grades or _has_grades(baseline.scorecard)
-
-
-def _without_judged(baseline: Baseline) -> Baseline:
-    card = baseline.scorecard
-    slices = {mode: {name: ungraded(means) for name, means in parts.items()} for mode, parts in card.slices.items()}
-    cases = tuple(replace(case, values=ungraded(case.values)) for case in card.cases)
-    return replace(baseline, scorecard=replace(card, slices=slices, cases=cases), other_grades=_has_grades(card))
 
 
 def reasons(comparison: Comparison, gate: Gate) -> Iterator[Reason]:

@@ -302,12 +302,13 @@ class Check:
         base, again = _by_question(asked.base), _by_question(asked.again)
         before, after = {}, {}
         for key in (*asked.asked, *asked.gained):
+            later = again.get(key, [])
+            if key not in pairs or len(later) != len(asked.again):
+                continue
+            was, *refusals = (mostly(score.values.get(FALSE_ABSTENTION_RATE)) for score in (pairs[key][0], *later))
             # a question that is refused when it is asked again did not come back
-            refused = key in asked.asked and any(
-                key in pairs and _refused_since(pairs[key][0], score) for score in again.get(key, ())
-            )
-            if key in pairs and not refused and len(again.get(key, ())) == len(asked.again):
-                before[key], after[key] = self._settled_one(pairs[key], base.get(key, ()), again[key])
+            if was or key in asked.gained or not any(refusals):
+                before[key], after[key] = self._settled_one(pairs[key], base.get(key, ()), later)
         return before, after
 
     def _settled_one(
@@ -457,11 +458,6 @@ def _watched(first: Verdict, gate: Gate) -> set[tuple[str, str]]:
     missed = {(mode, metric) for (mode, _), metric in first.missed.items()}
     tests = first.evidence.tests if first.evidence is not None and gate.policy != "threshold" else ()
     return gated | missed | {(test.mode, name) for test in tests for name in test.metrics}
-
-
-def _refused_since(stored: CaseScore, again: CaseScore) -> bool:
-    name = FALSE_ABSTENTION_RATE
-    return mostly(again.values.get(name)) and not mostly(stored.values.get(name))
 
 
 def _deepest(ranks: Sequence[int | None]) -> int | None:

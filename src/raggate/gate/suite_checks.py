@@ -88,7 +88,8 @@ def check_baseline(
         yield LintFinding(reason.code, path, 1, "", reason.message)
     if baseline.paired:
         yield from _other_settings(settings, baseline, {**now, "metrics_version": METRICS_VERSION}, path)
-        yield from _removed(golden, baseline, path)
+        for name in sorted({case.case_id for case in baseline.scorecard.cases} - {case.id for case in golden.cases}):
+            yield LintFinding("removed-question", path, 1, name, "is in the baseline, but not in the suite")
         yield from _answered(golden, baseline, settings.golden)
 
 
@@ -100,13 +101,6 @@ def _other_settings(
         yield LintFinding("other-settings", path, 1, key, message)
     if lost := completeness.lost_cutoffs(before, settings.score.k):
         yield LintFinding("other-settings", path, 1, "score.k", f"cut-offs not scored any more: {lost}")
-
-
-def _removed(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
-    present = {case.id for case in golden.cases}
-    for name in dict.fromkeys(case.case_id for case in baseline.scorecard.cases):
-        if name not in present:
-            yield LintFinding("removed-question", path, 1, name, "is in the baseline, but not in the suite")
 
 
 def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
