@@ -69,14 +69,10 @@ def test_a_question_of_several_passages_needs_all_of_a_group() -> None:
 
 
 def test_of_a_run_with_a_baseline_only_new_modes_are_told() -> None:
-    """What a baseline has is compared; a mode that it has not is as a first run is."""
+    """What a baseline has is compared; a mode that it has not is as a first run is. A run that stopped tells none."""
     old = make_run(answered("q", GOLD))
     new = make_run(answered("q", *OTHERS), answered("q", *OTHERS, mode="vector"))
     assert [(flip.case_id, flip.mode) for flip in misses(new, old)] == [("q", "vector")]
     assert [flip.mode for flip in misses(new)] == ["hybrid", "vector"]
     assert misses(make_run(answered("q", *OTHERS)), old) == []
-
-
-def test_a_run_that_stopped_tells_none() -> None:
-    """What it did not come to says nothing of the API."""
     assert misses(replace(make_run(answered("q", *OTHERS)), stopped="the API exited")) == []
