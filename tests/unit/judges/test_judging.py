@@ -109,17 +109,23 @@ def four_for_all() -> ScriptedAsker:
     return ScriptedAsker(groundedness=FOUR)
 
 
-def test_a_spot_check_by_a_second_model() -> None:
-    """Of two answers a second model is two points away from one: a rate of 0.5 over 2."""
+@each_row(
+    ("second", "rate", "n"), [(grounded(2, unsupported_claims=["b"]), 0.5, 2), (NotJudged(reason="timeout"), 0.0, 1)]
+)
+def test_a_spot_check_by_a_second_model(second: GroundednessReply | NotJudged, rate: float, n: int) -> None:
+    """Of two answers one gets two points less: a rate of 0.5 over 2; one without a second value counts for nothing."""
 
-    def reply(request: JudgeRequest) -> GroundednessReply:
-        far = request.model.model == "second" and 'Question a?"' in request.prompt.messages[1].text
-        return grounded(2 if far else 4, unsupported_claims=["b"])
+    def reply(request: JudgeRequest) -> GroundednessReply | NotJudged:
+        asked_of_one = request.model.model == "second" and 'Question a?"' in request.prompt.messages[1].text
+        return second if asked_of_one else FOUR
 
     spot = {"spot_check": 10, "spot_model": judge("second")}
     check = judged([answer("a"), answer("b")], Asking(ScriptedAsker(groundedness=reply)), **spot).spot_check
     assert check is not None
-    assert (check.disagreement_rate, check.spot_check_n, check.by) == (0.5, 2, "second")
+    assert (check.disagreement_rate, check.spot_check_n, check.by) == (rate, n, "second")
+    alone = judged([answer("a")], Asking(ScriptedAsker(groundedness=reply)), **spot).spot_check
+    assert alone is not None
+    assert (alone.disagreement_rate is None) == isinstance(second, NotJudged)
 
 
 def test_a_spot_check_by_another_wording() -> None:
@@ -131,18 +137,6 @@ def test_a_spot_check_by_another_wording() -> None:
     first, second = ask.requests
     assert first.prompt.messages[0] == second.prompt.messages[0]
     assert first.prompt.messages[1] != second.prompt.messages[1]
-
-
-def test_a_spot_check_that_says_nothing_has_no_rate() -> None:
-    """Where the second opinion has no value, there is no rate, and not a rate of nought."""
-
-    def reply(request: JudgeRequest) -> GroundednessReply | NotJudged:
-        return NotJudged(reason="timeout") if request.model.model == "second" else FOUR
-
-    spot = {"spot_check": 1, "spot_model": judge("second")}
-    check = judged([answer("a")], Asking(ScriptedAsker(groundedness=reply)), **spot).spot_check
-    assert check is not None
-    assert (check.disagreement_rate, check.spot_check_n) == (None, 0)
 
 
 def test_a_sample_is_steady_and_of_what_has_a_value() -> None:

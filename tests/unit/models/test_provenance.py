@@ -6,14 +6,6 @@ from raggate.models.provenance import Fingerprint, cutoffs_of, modes_of, notes_o
 from tables import each_row
 
 
-def test_known_keys() -> None:
-    """Modes and cut-offs come in their order, and notes with their hashes."""
-    fingerprint = {"modes": ["hybrid", "bm25"], "cutoffs": [1, 5], "notes": {"work/a.md": "1"}, "other": object()}
-    assert modes_of(fingerprint) == ("hybrid", "bm25")
-    assert cutoffs_of(fingerprint) == (1, 5)
-    assert notes_of(fingerprint) == {"work/a.md": "1"}
-
-
 @each_row("fingerprint", [{}, {"modes": None, "cutoffs": 5, "notes": []}, {"modes": [1], "cutoffs": "5"}])
 def test_what_is_not_known_is_empty(fingerprint: Fingerprint) -> None:
     """A key that is not there, or that holds something else, is as good as not known."""
