@@ -195,24 +195,26 @@ def _shares(says: RetrievalLabelsReply, material: Material) -> Values:
         yield len(having) / len(material.passages), {"reasoning": says.reasoning, "passages": having}
 
 
-_GIVEN: tuple[Need, ...] = ("answer", "no refusal")
-_GROUNDED: tuple[Need, ...] = (*_GIVEN, "passages")
+_ANSWERED: tuple[Need, ...] = ("answer", "no refusal")
+_FROM_PASSAGES: tuple[Need, ...] = (*_ANSWERED, "passages")
 _QA, _QP, _QAP = ("question", "answer"), ("question", "passages"), ("question", "answer", "passages")
 _CITED = ("question", "answer", "references")
 _RETRIEVAL, _GROUNDING, _GENERATION = LABELS["retrieval"], LABELS["grounding"], LABELS["generation"]
 
-WHOLE = Family(SCORES, "groundedness", GroundednessReply, _GROUNDED, (*_CITED, "passages"), _groundedness)
-EACH = _ByClaim(SCORES, "claims", ClaimsReply, _GROUNDED, _CITED, _groundedness)
+WHOLE = Family(SCORES, "groundedness", GroundednessReply, _FROM_PASSAGES, (*_CITED, "passages"), _groundedness)
+EACH = _ByClaim(SCORES, "claims", ClaimsReply, _FROM_PASSAGES, _CITED, _groundedness)
 """Groundedness and faithfulness of the answer as a whole, or claim by claim (`judges.claims: each`)."""
 
 _OTHERS = (
-    Family(("correctness",), "correctness", CorrectnessReply, _GIVEN, (*_QAP, "expected_key_facts"), _grade("score")),
+    Family(
+        ("correctness",), "correctness", CorrectnessReply, _ANSWERED, (*_QAP, "expected_key_facts"), _grade("score")
+    ),
     Family(("abstention",), "abstention", AbstentionReply, (), _QA, _grade("abstained")),
     Family(
         ("recency_conflict",),
         "recency_conflict",
         RecencyConflictReply,
-        (*_GROUNDED, "rule"),
+        (*_FROM_PASSAGES, "rule"),
         (*_QAP, "rule"),
         _grade("follows_rule"),
     ),

@@ -12,7 +12,7 @@ import pytest
 from labelling_project import make_label_project
 from raggate.labelling import label_page
 from raggate.labelling.decisions import Where
-from raggate.labelling.server import MAX_BODY, Guard, new_token
+from raggate.labelling.server import MAX_BODY, Guard
 from raggate.labelling.session import Session
 from tables import each_row
 
@@ -159,10 +159,3 @@ def test_what_no_page_of_ours_sends(session: Session) -> None:
         status, _, answer = asked(session, "POST", DECIDE, POST, body)
         assert (status, b"problem" in answer) == (409, True), body
     assert session.journal.decisions == []
-
-
-def test_tokens_differ() -> None:
-    """Each start has a token of 256 random bits."""
-    tokens = {new_token() for _ in range(50)}
-    assert len(tokens) == 50
-    assert min(map(len, tokens)) == 43
