@@ -10,7 +10,6 @@ import signal
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
@@ -24,24 +23,11 @@ from raggate.models.service import ProcessExit
 from raggate.service import ask as service_ask
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.http_channel import OverHttp
+from raggate.service.line_pipes import Serving
 from tables import each_row
 
 KILLED = ProcessExit(message="was killed by SIGKILL", signal="SIGKILL")
 EXITED = ProcessExit(message="exited with code 3", code=3)
-
-
-@dataclass
-class FakeStarted:
-    """An API that has been started; `how` tells how it ended, when it has."""
-
-    base_url: str
-    how: ProcessExit | None = None
-
-    def died(self) -> ProcessExit | None:
-        return self.how
-
-    def log_tail(self) -> tuple[str, ...]:
-        return ()
 
 
 def cases(count: int) -> tuple[Case, ...]:
@@ -50,7 +36,7 @@ def cases(count: int) -> tuple[Case, ...]:
 
 
 def ask(
-    api: FakeAskApi | str | FakeStarted,
+    api: FakeAskApi | Serving,
     asked: Sequence[Case] | int = 1,
     *,
     on_result: Callable[[Result, int, int], None] | None = None,
@@ -58,8 +44,7 @@ def ask(
     **settings: Any,
 ) -> service_ask.AskResult:
     """Ask some cases with settings that do not make a test wait."""
-    started = FakeStarted(api.base_url) if isinstance(api, FakeAskApi) else api
-    started = FakeStarted(started) if isinstance(started, str) else started
+    started = Serving(base_url=api.base_url) if isinstance(api, FakeAskApi) else api
     small = {name: settings.pop(name) for name in ("retries", "give_up_after", "max_body_bytes") if name in settings}
     slice_ = Ask(**settings)
     chosen = cases(asked) if isinstance(asked, int) else asked
@@ -238,11 +223,12 @@ def test_huge_body_is_refused_unread(declared: bool) -> None:
 def test_dying_api_stops_the_asking_at_once(how: ProcessExit, sentence: str) -> None:
     """When the API dies nothing waits for a timeout: what has no answer is aborted, and the outcome says why."""
     with FakeAskApi(lambda question: (200, ask_body(question), 0 if int(question[1:]) < 7 else 30)) as api:
-        started = FakeStarted(api.base_url)
+        ends: list[ProcessExit | None] = [None]
+        started = Serving(base_url=api.base_url, died=lambda: ends[-1])
 
         def heard(result: Result, done: int, total: int) -> None:
             if done == 7:
-                started.how = how
+                ends.append(how)
 
         begun = time.monotonic()
         outcome = ask(started, 20, on_result=heard, concurrency=4)
@@ -256,11 +242,12 @@ def test_dying_api_stops_the_asking_at_once(how: ProcessExit, sentence: str) -> 
 def test_connections_lost_to_a_dying_api_are_aborted_questions() -> None:
     """A connection that breaks because the API dies is not counted against the question, even without retries."""
     with FakeAskApi() as api:
-        started = FakeStarted(api.base_url)
+        ends: list[ProcessExit | None] = [None]
+        started = Serving(base_url=api.base_url, died=lambda: ends[-1])
 
         def script(question: str) -> Reply:
             if question != "q0":
-                threading.Timer(0.02, lambda: setattr(started, "how", KILLED)).start()
+                threading.Timer(0.02, lambda: ends.append(KILLED)).start()
                 return Reply(drop="reset")
             return Reply(body=ask_body(question))
 
@@ -363,6 +350,6 @@ def test_signal_while_waiting_for_answers(number: int, handle: Any, error: type[
 
 def test_how_an_api_ended_after_the_last_question() -> None:
     """An API that dies of its last answer is noticed though nothing is left to ask."""
-    assert service_ask.ended_early(FakeStarted("http://127.0.0.1:1")) is None
-    told = service_ask.ended_early(FakeStarted("http://127.0.0.1:1", KILLED))
+    assert service_ask.ended_early(Serving(base_url="http://127.0.0.1:1")) is None
+    told = service_ask.ended_early(Serving(base_url="http://127.0.0.1:1", died=lambda: KILLED))
     assert told == "the API was killed by SIGKILL right after its last answer"

@@ -13,6 +13,7 @@ from raggate.inputs.trusted import InputSource, load_change
 from raggate.pipeline.measure import blank_run
 from raggate.pipeline.request import Request, Voice, unheard
 from raggate.service.build_context import HISTORY, exposed, in_vaults
+from tables import each_row
 
 GOLDEN, BASELINE = "golden/eval_set.jsonl", "baselines/notes.json"
 
@@ -33,10 +34,9 @@ def found(root: Path, settings: Api) -> tuple[str, ...]:
     return exposed(settings, root, (GOLDEN, BASELINE))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ignored", "left"),
     [
-        (None, (GOLDEN, BASELINE)),
         ("", (GOLDEN, BASELINE)),
         ("# golden\nbaselines/\n", (GOLDEN,)),
         ("golden\nbaselines\n", ()),
@@ -47,25 +47,24 @@ def found(root: Path, settings: Api) -> tuple[str, ...]:
         ("golden\n!golden/eval_set.jsonl\n/baselines/notes.json", (GOLDEN,)),
     ],
 )
-def test_what_dockerignore_leaves_in_the_context(root: Path, ignored: str | None, left: tuple[str, ...]) -> None:
+def test_what_dockerignore_leaves_in_the_context(root: Path, ignored: str, left: tuple[str, ...]) -> None:
     """A golden set or baseline that is sent to the builder is named; one that .dockerignore keeps away is not."""
-    if ignored is not None:
-        (root / ".dockerignore").write_text(ignored)
+    (root / ".dockerignore").write_text(ignored)
     assert found(root, api()) == left
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ignored", "left"),
     [("", (HISTORY,)), (".git", ()), ("**/.git/\n", ()), ("*\n!src\n", ()), ("*\n!.git/objects/ab", (HISTORY,))],
 )
 def test_the_history_is_named(root: Path, ignored: str, left: tuple[str, ...]) -> None:
     """Commits that are sent to the builder hold questions and baseline, whatever else is kept away."""
-    (root / HISTORY).mkdir(parents=True)
+    (root / HISTORY).mkdir(parents=True, exist_ok=True)
     (root / ".dockerignore").write_text(f"golden\nbaselines\n{ignored}")
     assert found(root, api()) == left
 
 
-@pytest.mark.parametrize("backend", [{"container": {"image": "x:1", "port": 1}}, {"command": {"run": ["x"]}}])
+@each_row("backend", [{"container": {"image": "x:1", "port": 1}}, {"command": {"run": ["x"]}}])
 def test_a_service_is_built_too(root: Path, backend: dict[str, dict[str, object]]) -> None:
     """The image of a service can carry them as well, beside a container and beside a process."""
     services = {"db": {"build": {"context": "."}}}
