@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from raggate.base.dates import beside_notes, within
 from raggate.base.errors import CannotTell, UsageError
 from raggate.base.files import read_file, scratch_directory, write_file
-from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.gate import baseline as baseline_file
 from raggate.gate.suite_checks import check_abstentions, check_headings
@@ -23,14 +22,14 @@ from raggate.inputs import golden, headings, vault
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.leaks import visible
 from raggate.inputs.lint import check_questions, check_supports
-from raggate.inputs.trusted import NO_CONFIG, Inputs
+from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden, Vault, digest
 from raggate.models.lint import LintFinding
 from raggate.models.run import Chunk
 from raggate.pipeline.asking import Build, Place, booted
 from raggate.pipeline.request import Request
-from raggate.pipeline.trusted_inputs import check_names
+from raggate.pipeline.trusted_inputs import working_tree
 from raggate.scoring.score import directions
 
 SHOWN = 10
@@ -55,18 +54,12 @@ class Workbench(Struct, frozen=True, kw_only=True):
 
 def open_golden(request: Request) -> Workbench:
     """Read configuration, golden set and notes. A golden set that is not there has no cases."""
-    if not request.config_file.is_file():
-        raise UsageError(f"{request.config_place}: no such file", hint=NO_CONFIG)
-    settings = schema.load(read_file(request.config_file), request.config_place)
-    settings = check_names(request.overrides.apply(settings), request.config_place)
-    missing = [name for name, folder in settings.vault.items() if not (request.root / folder).is_dir()]
-    if missing:
-        raise UsageError(f"{request.place(settings.vault[missing[0]])}: no such directory (vault {missing[0]!r})")
+    settings, vaults = working_tree(request)
     # a link to the file stays one
     path = (request.root / settings.golden).resolve()
     data = read_file(path) if path.is_file() else b""
     cases = _cases(data, request.place(settings.golden))
-    notes = vault.load({name: request.root / folder for name, folder in settings.vault.items()})
+    notes = vault.load(vaults)
     seen = visible(notes, settings.private)
     baseline = request.root / settings.baseline_path
     return Workbench(

@@ -27,7 +27,6 @@ from raggate.models.judging import (
     JUDGING,
     Judgement,
     Judging,
-    JudgingSummary,
     Spending,
     usage_of,
 )
@@ -93,8 +92,7 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             return judged, bench.took
 
         (judged, took), spending = self.ask(work)
-        self._say_outcome(judged.summary)
-        self._say_problems(judged)
+        self._say_outcome(judged)
         self.say_spending(spending)
         graded = [*_with_judgements(items, judged.judgements, took)]
         return replace(
@@ -122,20 +120,15 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
 
         return say_progress
 
-    def _say_outcome(self, summary: JudgingSummary) -> None:
-        for score, coverage in summary.scores.items():
+    def _say_outcome(self, judged: JudgedRun) -> None:
+        for score, coverage in judged.summary.scores.items():
             missing = ", ".join(f"{reason} {number}" for reason, number in coverage.reasons.items())
-            self.say(
-                f"{score}: {coverage.judged} of {coverage.expected} judged"
-                + (f". Not judged: {missing}" if missing else "")
-            )
-        if summary.spot_check is not None:
-            self.say(spot_check(summary.spot_check))
-
-    def _say_problems(self, judged: JudgedRun) -> None:
-        given = [judgement for answer in judged.judgements for judgement in answer]
+            missing = f". Not judged: {missing}" if missing else ""
+            self.say(f"{score}: {coverage.judged} of {coverage.expected} judged{missing}")
+        if judged.summary.spot_check is not None:
+            self.say(spot_check(judged.summary.spot_check))
         first: dict[str, str] = {}
-        for judgement in given:
+        for judgement in (judgement for answer in judged.judgements for judgement in answer):
             if judgement.reason is not None and judgement.reason != "nothing_to_judge":
                 first.setdefault(judgement.reason, judgement.detail)
         for reason, detail in sorted(first.items()):

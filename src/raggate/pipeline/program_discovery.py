@@ -28,12 +28,7 @@ _K = 10
 def discover_program(wanted: Wanted, how: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]:
     """Start a program, ask it one question, and return the sections `api` and `ask` for it.
 
-    Args:
-        how: `command` or `container`, as the section `api` has it.
-
-    Raises:
-        CannotTell: when it does not become ready, ends, or does not answer in time, with the end of its log.
-        UsageError: when its answer has no hits that raggate can read.
+    `how` is `command` or `container`, as the section `api` has it.
     """
     late = CannotTell(f"the program did not answer within {setting(SECONDS)} s", hint="Is it slow to start?")
     api = {**how, "stdio": True}

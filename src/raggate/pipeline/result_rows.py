@@ -10,10 +10,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Generic, TypeVar
+from typing import Any, TypeVar
 
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
@@ -111,31 +111,23 @@ def _whole(row: AskedRow | LabelledRow) -> Result:
     )
 
 
-class Rows(Generic[T]):
-    """Reads lines as rows of one kind; making its check takes milliseconds, and most commands read no such row."""
-
-    def __init__(self, kind: type[T], noun: str) -> None:
-        self._kind, self._noun = kind, noun
-
-    def read(self, line: bytes, place: str) -> T:
-        """Read a line. Nothing in it is trusted, and no value is turned into another."""
-        if len(line) > MOST_LINE_BYTES:
-            raise UsageError(f"{place}: a line of more than {MOST_LINE_BYTES} bytes")
-        if len(line) > MOST_LISTS and line.count(b"[") + line.count(b"{") > MOST_LISTS:
-            raise UsageError(f"{place}: more than {MOST_LISTS} lists in a line")
-        try:
-            return self._decoder.decode(line)
-        except (DecodeError, UnicodeDecodeError, RecursionError) as error:
-            raise UsageError(f"{place}: not {self._noun}: {cut(error)}") from None
-
-    @cached_property
-    def _decoder(self) -> Decoder[T]:
-        return Decoder(self._kind)
+@cache
+def _decoder(kind: Any) -> Decoder[Any]:
+    # making one takes milliseconds, and most commands read no such row
+    return Decoder(kind)
 
 
-_ASKED_ROWS = Rows(AskedRow, "a result")
-_LABELLED_ROWS = Rows(LabelledRow, "a result row")
-_PROBE_ROWS = Rows(ProbeAnswer, "a probe")
+def _decoded(line: bytes, place: str, kind: type[T], noun: str) -> T:
+    """Read a line as a row. Nothing in it is trusted, and no value is turned into another."""
+    if len(line) > MOST_LINE_BYTES:
+        raise UsageError(f"{place}: a line of more than {MOST_LINE_BYTES} bytes")
+    if len(line) > MOST_LISTS and line.count(b"[") + line.count(b"{") > MOST_LISTS:
+        raise UsageError(f"{place}: more than {MOST_LISTS} lists in a line")
+    try:
+        row: T = _decoder(kind).decode(line)
+    except (DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise UsageError(f"{place}: not {noun}: {cut(error)}") from None
+    return row
 
 
 def exists(directory: Path) -> bool:
@@ -174,12 +166,13 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        item = _labelled(_LABELLED_ROWS.read(line, f"{name}:{number}"), f"{name}:{number}", known)
+        place = f"{name}:{number}"
+        item = _labelled(_decoded(line, place, LabelledRow, "a result row"), place, known)
         repeat, mode, case_id = item.result.repeat, item.result.mode, item.case.id
         if (first := rows.setdefault((repeat, mode, case_id), number)) != number:
-            raise UsageError(f"{name}:{number}: {quoted(case_id)} is already in line {first}")
+            raise UsageError(f"{place}: {quoted(case_id)} is already in line {first}")
         if (1, mode, case_id) not in rows:
-            raise UsageError(f"{name}:{number}: an answer of {quoted(case_id)} before its first")
+            raise UsageError(f"{place}: an answer of {quoted(case_id)} before its first")
         items.setdefault(repeat, []).append(item)
     return tuple(items.pop(1)), tuple(item for repeat in sorted(items) for item in items[repeat])
 
@@ -208,7 +201,7 @@ def _labelled(row: LabelledRow, place: str, cases: Mapping[str, Case]) -> Labell
 def read_asked(lines: Iterable[bytes], name: str) -> Iterator[AskedRow]:
     """Yield rows without labels."""
     for number, line in enumerate(lines, 1):
-        row = _ASKED_ROWS.read(line, f"{name}:{number}")
+        row = _decoded(line, f"{name}:{number}", AskedRow, "a result")
         _check(row.whole, f"{name}:{number}")
         yield row
 
@@ -218,7 +211,7 @@ def read_probes(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
     answers = []
     for number, line in enumerate(lines, 1):
         if line.strip():
-            answer = _PROBE_ROWS.read(line, f"{name}:{number}")
+            answer = _decoded(line, f"{name}:{number}", ProbeAnswer, "a probe")
             _check(answer.result, f"{name}:{number}")
             if not _fit(len(answer.result.chunks), answer.strange_texts, answer.leaks):
                 raise UsageError(f"{name}:{number}: the labels do not fit the retrieved passages")

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.base.dates import now, stamp
 from raggate.base.errors import CannotTell, Interrupted, UsageError
@@ -113,7 +114,9 @@ def shard_of(of: int, environment: Mapping[str, str]) -> Shard:
             raise UsageError(
                 f"{known.total} says {total} shards, but --shards says {of}", hint="Use the same number in both."
             )
-        place = number - _first(environment, known) + 1
+        # those of an array of Slurm begin anywhere
+        begin = _number(environment, "SLURM_ARRAY_TASK_MIN") if known.number.startswith("SLURM") else None
+        place = number - (known.first if begin is None else begin) + 1
         if not 1 <= place <= of:
             raise UsageError(f"{known.number} is {number}, but {of} shards count from {known.first}")
         return Shard(place, of)
@@ -121,12 +124,6 @@ def shard_of(of: int, environment: Mapping[str, str]) -> Shard:
         "raggate does not know which shard this is",
         hint="Give --shard i/n, counted from 1, or one of the variables that docs/shards.md lists.",
     )
-
-
-def _first(environment: Mapping[str, str], known: _Variables) -> int:
-    """Return where the numbers begin; those of an array of Slurm begin anywhere."""
-    begin = _number(environment, "SLURM_ARRAY_TASK_MIN") if known.number.startswith("SLURM") else None
-    return known.first if begin is None else begin
 
 
 def _number(environment: Mapping[str, str], name: str) -> int | None:
@@ -241,12 +238,7 @@ class Merged(Struct, frozen=True, kw_only=True):
 
 
 def merge(request: Request, directories: Sequence[Path]) -> Merged:
-    """Merge the directories of all shards into one run directory.
-
-    Args:
-        request: what the front end asks for, as it did of the shards.
-        directories: those of the shards, in any order, or directories that they lie in.
-    """
+    """Merge the directories of all shards, or directories that they lie in, into one run directory."""
     with load_inputs(request) as inputs:
         answers, shards, left_out = read(request, inputs, directories)
         for line in left_out:
@@ -305,22 +297,20 @@ def _attempt_in(directory: Path) -> _Attempt:
     match = _NAME.fullmatch(directory.name)
     assert match is not None  # noqa: S101 - `places` gives no others
     shard = Shard(int(match[1]), int(match[2]))
+    attempt = _Attempt(directory=directory, shard=shard)
     if not (directory / unfinished_run.HEADER).exists():
-        return _Attempt(directory=directory, shard=shard, problem="it asked nothing", early=True)
+        return replace(attempt, problem="it asked nothing", early=True)
     try:
         header = unfinished_run.read_header(directory, Path())
     except UsageError as error:
-        return _Attempt(directory=directory, shard=shard, problem=error.message)
+        return replace(attempt, problem=error.message)
     if header.shard != str(shard):
-        problem = f"it says that it is shard {cut(header.shard)}"
-        return _Attempt(directory=directory, shard=shard, problem=problem)
+        return replace(attempt, problem=f"it says that it is shard {cut(header.shard)}")
     if header.ended is None:
-        problem = "it was killed, or is still running"
-        return _Attempt(directory=directory, shard=shard, problem=problem, early=True)
+        return replace(attempt, problem="it was killed, or is still running", early=True)
     if header.ended.stopped is not None:
-        problem = f"it broke off: {cut(header.ended.stopped)}"
-        return _Attempt(directory=directory, shard=shard, problem=problem, early=True)
-    return _Attempt(directory=directory, shard=shard, header=header)
+        return replace(attempt, problem=f"it broke off: {cut(header.ended.stopped)}", early=True)
+    return replace(attempt, header=header)
 
 
 class _Part(NamedTuple):
@@ -382,7 +372,11 @@ class _Due:
         place, header, asking = attempt.directory, attempt.header, self._inputs.config.ask
         assert header is not None  # noqa: S101 - only whole attempts come here
         assert header.ended is not None  # noqa: S101
-        self._refuse_other_means(header, place)
+        if differing := unfinished_run.differences(header.means, self._means):
+            raise UsageError(f"{place}: asked with other settings: {unfinished_run.differ(differing)}")
+        if self._commit and header.commit != self._commit:
+            here = cut(self._commit, limit=12)
+            raise UsageError(f"{place}: asked at {commit_words(header.commit)}, but merged at {here}")
         cases = cases_of(self._inputs.golden, attempt.shard)
         questions = {(mode, case.id) for case, mode in questions_of(cases, asking.modes)}
         due = {(*question, repeat) for question in questions for repeat in range(1, asking.repeat + 1)}
@@ -399,16 +393,6 @@ class _Due:
         _moments(part)
         _refuse_wild_times(part, place)
         return part
-
-    def _refuse_other_means(self, header: Asking, place: Path) -> None:
-        here = self._means
-        differing = unfinished_run.differences(header.means, here)
-        if differing:
-            raise UsageError(f"{place}: asked with other settings: {unfinished_run.differ(differing)}")
-        if self._commit and header.commit != self._commit:
-            raise UsageError(
-                f"{place}: asked at {commit_words(header.commit)}, but merged at {cut(self._commit, limit=12)}"
-            )
 
 
 def _read_rows(attempt: _Attempt, header: Asking, ended: Ended, most: int) -> _Part:

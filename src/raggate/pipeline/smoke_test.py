@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import partial
-from pathlib import Path
 
 from raggate.base import dates
 from raggate.base.errors import UsageError
@@ -14,13 +13,13 @@ from raggate.config.schema import Config
 from raggate.gate.filled_fields import examine
 from raggate.inputs import golden, vault
 from raggate.inputs.notes import Notes
-from raggate.inputs.trusted import NO_CONFIG, Inputs
+from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case, Golden
 from raggate.models.service import IndexState
 from raggate.models.smoke_test import SmokeTest
 from raggate.pipeline.asking import Build, Place, booted
 from raggate.pipeline.request import Request
-from raggate.pipeline.trusted_inputs import check_names
+from raggate.pipeline.trusted_inputs import working_tree
 from raggate.scoring.score import label
 
 _READY_S = 4.0
@@ -32,12 +31,9 @@ _SETTLE_S = 0.2
 def smoke_test(request: Request, question: str | None, *, name: str = "--question") -> SmokeTest:
     """Bring the API up, ask one question, and say what the answer filled.
 
-    Args:
-        question: what is asked; None for the first question of the suite that has an answer.
-        name: what a question is called that is no question of the suite: where it comes from.
+    Without a question it is the first of the suite that has an answer; else `name` says where it comes from.
     """
-    settings = _settings(request)
-    vaults = {name: _directory(request, name, path) for name, path in settings.vault.items()}
+    settings, vaults = working_tree(request)
     texts = vault.load(vaults)
     vault.say_malformed(texts, request.say)
     case = _typed(question, name) if question is not None else _first(request, settings)
@@ -54,22 +50,6 @@ def smoke_test(request: Request, question: str | None, *, name: str = "--questio
     with dates.after_asking(1):
         labelled = Notes(texts).label(label(case, result))
     return examine(labelled, settings, texts, looks[-1] if looks else None)
-
-
-def _settings(request: Request) -> Config:
-    path = request.config_file
-    if not path.is_file():
-        raise UsageError(f"{request.config_place}: no such file", hint=NO_CONFIG)
-    settings = schema.load(read_file(path), request.config_place)
-    return check_names(request.overrides.apply(settings), request.config_place)
-
-
-def _directory(request: Request, name: str, path: str) -> Path:
-    directory = request.root / path
-    if not directory.is_dir():
-        hint = "Key 'vault' names each vault's notes."
-        raise UsageError(f"{request.place(path)}: no such directory (vault {name!r})", hint=hint)
-    return directory
 
 
 def _first(request: Request, settings: Config) -> Case:

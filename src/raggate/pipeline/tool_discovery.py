@@ -56,20 +56,18 @@ _READ_IT = (
 
 
 class Wanted(Guarded, Struct, frozen=True, kw_only=True):
-    """What is known before the API is called.
+    """What is known before the API is called, each as somebody said it or empty.
 
     Attributes:
-        url: where it runs, with the path of the endpoint or without; empty for a server that is started.
-        question: what is asked.
+        url: with the path of the endpoint or without; empty for a server that is started.
         notes: the notes that it may name: path -> the heading paths of each.
         find: finds the headings of a text in its note.
         directories: where the notes lie on this machine.
-        fields: part of a chunk, or `list` -> its path, as somebody said it.
-        headers: what every request is sent with.
+        fields: part of a chunk, or `list` -> its path.
         secrets: values that no message may hold.
-        tool: the tool of an MCP server that searches; empty where nobody said so.
-        body: the JSON body that asks the question; empty for the usual names.
-        health: the path that answers 200 when it is up; empty for the usual ones.
+        tool: the tool of an MCP server that searches.
+        body: the JSON body that asks the question.
+        health: the path that answers 200 when it is up.
     """
 
     url: str
@@ -207,11 +205,7 @@ def section(client: httpx.Client, path: str, wanted: Wanted) -> dict[str, Any]:
 
 
 def discover_started(wanted: Wanted, how: Mapping[str, Any], workspace: Workspace) -> dict[str, Any]:
-    """Start a server that speaks over its standard input and output, and return the sections `api` and `ask` for it.
-
-    Args:
-        how: `command` or `container`, as the section `api` has it.
-    """
+    """Do what `discover_program` does, for a server that speaks over its standard input and output."""
     api = {**how, "stdio": True}
     late = CannotTell(f"the MCP server did not answer within {setting(SECONDS)} s", hint="Is it slow to start?")
     with mcp.start(Api.model_validate(api), workspace) as started, dates.within(SECONDS, late):

@@ -5,15 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from math import isinf
+from pathlib import Path
 
 from msgspec.structs import replace
 
 from raggate.base.errors import RaggateError, UsageError
+from raggate.base.files import read_file
 from raggate.base.quote import quoted, suggestion
+from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.gate import baseline as baseline_file
 from raggate.gate.judge_advice import JUDGED
-from raggate.inputs.trusted import Inputs, InputSource, load_trusted
+from raggate.inputs.trusted import NO_CONFIG, Inputs, InputSource, load_trusted
 from raggate.models.baseline import Baseline
 from raggate.models.judging import highest
 from raggate.pipeline.request import Request, RunFailed
@@ -51,6 +54,20 @@ def source_of(request: Request) -> InputSource:
         first_run=request.first_run,
         baseline_file=request.baseline_file,
     )
+
+
+def working_tree(request: Request) -> tuple[Config, dict[str, Path]]:
+    """Read the configuration that lies here; give the directories of its vaults too, which must be there."""
+    if not request.config_file.is_file():
+        raise UsageError(f"{request.config_place}: no such file", hint=NO_CONFIG)
+    settings = schema.load(read_file(request.config_file), request.config_place)
+    settings = check_names(request.overrides.apply(settings), request.config_place)
+    vaults = {name: request.root / folder for name, folder in settings.vault.items()}
+    for name, directory in vaults.items():
+        if not directory.is_dir():
+            problem = f"{request.place(settings.vault[name])}: no such directory (vault {name!r})"
+            raise UsageError(problem, hint="Key 'vault' names each vault's notes.")
+    return settings, vaults
 
 
 def check_names(settings: Config, name: str) -> Config:

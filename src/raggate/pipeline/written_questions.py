@@ -28,16 +28,10 @@ from raggate.pipeline.authoring import Workbench, in_time
 from raggate.pipeline.request import Request
 
 RUBRIC = "question"
-
-
 MOST_READ = 6000
 """Characters of a passage that the model is shown."""
-
-
 CALLS_EACH = 2
 """Calls for each question that is wanted after which no further passage is asked about: the model may be no good."""
-
-
 MANY = 10
 """Questions that are no good, and none that is, from which on it may be for the model."""
 
@@ -53,20 +47,11 @@ class _Yield(Struct):
 
 
 def write_questions(request: Request, bench: Workbench, earlier: Sequence[Proposal], most: int) -> list[Proposal]:
-    """Ask the first judge for questions, until so many are good.
-
-    Args:
-        request: what the front end asks for; its environment holds the key.
-        bench: the golden set, its notes and configuration.
-        earlier: proposals that wait or were rejected; what they ask is not asked again.
-        most: how many at most.
-    """
+    """Ask the first judge for questions, until so many are good; what `earlier` proposals ask is not asked again."""
     settings = bench.settings.judges
     if settings is None:
-        hint = "Add one with a model (docs/judges.md), or leave out --model."
-        raise UsageError(
-            f"--model: {request.config_place} has no section 'judges', so there is no model to ask", hint=hint
-        )
+        problem = f"--model: {request.config_place} has no section 'judges', so there is no model to ask"
+        raise UsageError(problem, hint="Add one with a model (docs/judges.md), or leave out --model.")
     if not most:
         request.say("no model is asked, because enough proposals wait. Accept or reject some, or raise --limit")
         return []
