@@ -34,12 +34,7 @@ def baseline() -> None:
 
 @baseline.command()
 @options.config()
-@click.option(
-    "--baseline",
-    "baseline_file",
-    type=PATH,
-    help="Read this baseline file instead of that of the suite. It needs no configuration.",
-)
+@click.option("--baseline", "baseline_file", type=PATH, help="Read this file, which needs no configuration.")
 @click.option("--slices", is_flag=True, help="Show the values of every slice too.")
 def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answer[BaselineShown]:
     """Show what a baseline says: where it is from, its values, and what was accepted."""

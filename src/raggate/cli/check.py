@@ -185,11 +185,7 @@ def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> 
 @options.RESUME
 @options.option(ASKED, "--shard", metavar="I/N", help="Ask only this part of the questions, such as 3/8.")
 @options.option(
-    ASKED,
-    "--shards",
-    type=click.IntRange(1, 10_000),
-    metavar="N",
-    help="Ask one part of N. The environment says which.",
+    ASKED, "--shards", type=click.IntRange(1, 10_000), metavar="N", help="Ask one part of N, by the environment."
 )
 @options.AGAINST
 @options.OUT
@@ -257,12 +253,7 @@ def merge(directories: tuple[Path, ...], **flags: Any) -> Answer[Merged]:
 @options.config()
 @options.API
 @options.option(
-    ASKED,
-    "--runs",
-    type=click.IntRange(2, 20),
-    default=5,
-    show_default=True,
-    help="How many times to ask all questions.",
+    ASKED, "--runs", type=click.IntRange(2, 20), default=5, show_default=True, help="So often ask all questions."
 )
 @options.option(ASKED, "--boot-each", is_flag=True, help="Start the API again for each run.")
 @options.AGAINST
@@ -291,20 +282,10 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
 @click.command(cls=options.Command)
 @click.argument("directory", metavar="RUN", type=RUN)
 @options.option(
-    JUDGED,
-    "--baseline",
-    "baseline_file",
-    type=RUN,
-    help="Compare with this baseline file or run, instead of the baseline stored with the run.",
+    JUDGED, "--baseline", "baseline_file", type=RUN, help="Compare with this file or run, not the run's own baseline."
 )
 @options.option(
-    JUDGED,
-    "--config",
-    "-c",
-    "policy_file",
-    type=PATH,
-    is_eager=True,
-    help="Use gate and invariants of this configuration, instead of the run's.",
+    JUDGED, "--config", "-c", "policy_file", type=PATH, is_eager=True, help="Use gate and invariants of this file."
 )
 @options.option(
     JUDGED, "--golden", "golden_file", type=PATH, help="Use the labels of this golden set, instead of the run's."

@@ -298,15 +298,10 @@ def add(
 @click.argument("file", type=options.PATH)
 @options.config()
 @click.option(
-    "--from",
-    "form",
-    type=click.Choice((*FORMATS, *plugins.names(plugins.GOLDEN_FORMATS))),
-    help="Format of FILE. Default: detected.",
+    "--from", "form", type=click.Choice((*FORMATS, *plugins.names(plugins.GOLDEN_FORMATS))), help="Format of FILE."
 )
 @click.option(
-    "--several",
-    type=click.Choice(["any", "all"]),
-    help="If a question has several contexts: is any one enough, or are all needed?",
+    "--several", type=click.Choice(["any", "all"]), help="Of several contexts, is any one enough, or are all needed?"
 )
 def import_(
     file: Path, config_file: Path, form: str | None, several: Literal["any", "all"] | None
@@ -359,18 +354,10 @@ def _say_imported(form: str, imported: Imported, rest: Path) -> None:
 @golden.command()
 @options.config()
 @click.option(
-    "--limit",
-    "most",
-    type=click.IntRange(1, 500),
-    default=20,
-    show_default=True,
-    help="Propose at most so many at a time.",
+    "--limit", "most", type=click.IntRange(1, 500), default=20, show_default=True, help="Propose at most so many."
 )
 @click.option(
-    "--model",
-    "by_model",
-    is_flag=True,
-    help="Also let the first model of `judges` write questions. It receives passages.",
+    "--model", "by_model", is_flag=True, help="Also let the first model of `judges` write some: it gets passages."
 )
 @click.option("--accept", "accepted", metavar="ID", multiple=True, help="Add this proposal to the golden set.")
 @click.option("--reject", "rejected", metavar="ID", multiple=True, help="Drop this proposal for good.")

@@ -62,24 +62,13 @@ _ALWAYS_OWNED = ("/.github/", "/.dockerignore")
     "--action", default="", metavar="OWNER/raggate@SHA", help="Use this release in the workflow, by its full commit id."
 )
 @click.option(
-    "--owners",
-    default="",
-    metavar="@ORG/TEAM",
-    help="Let these people review gate, questions and notes: writes CODEOWNERS.",
+    "--owners", default="", metavar="@ORG/TEAM", help="Write CODEOWNERS: they review gate, questions and notes."
 )
 @click.option("--preset", metavar="NAME", help="Use the settings of a known engine: opensearch, weaviate, r2r, …")
 @click.option(
-    "--probe",
-    default="",
-    metavar="URL|COMMAND",
-    help="Call the API at this address, or start this MCP server, and write its settings.",
+    "--probe", default="", metavar="URL|COMMAND", help="Call this address, or start this MCP server, for its settings."
 )
-@click.option(
-    "--python",
-    default="",
-    metavar="MODULE:NAME",
-    help="Ask this Python function, or the retriever that it builds: rag.retriever:build.",
-)
+@click.option("--python", default="", metavar="MODULE:NAME", help="Ask this function or retriever: rag.search:build.")
 @click.option("--program", default="", metavar="COMMAND", help="Ask this program in lines of JSON (docs/functions.md).")
 @click.option("--tool", default="", metavar="NAME", help="Search with this tool of the MCP server.")
 @click.option(
@@ -89,18 +78,10 @@ _ALWAYS_OWNED = ("/.github/", "/.dockerignore")
 @click.option("--vault", type=PATH, help="Use your notes in this directory, instead of an example.")
 @click.option("--question", default="", metavar="TEXT", help="What --probe asks.")
 @click.option(
-    "--map",
-    "fields",
-    multiple=True,
-    metavar="PART=PATH",
-    help="Where --probe finds a part of a passage: rel_path=file.",
+    "--map", "fields", multiple=True, metavar="PART=PATH", help="Where a part of a passage is: rel_path=file."
 )
 @click.option(
-    "--header",
-    "headers",
-    multiple=True,
-    metavar="'NAME: VALUE'",
-    help="A header that --probe sends with each request, kept in raggate.yml: 'X-API-Key: {env.API_KEY}'.",
+    "--header", "headers", multiple=True, metavar="'NAME: VALUE'", help="Send this header: 'X-API-Key: {env.API_KEY}'."
 )
 @click.option("--force", is_flag=True, help="Replace existing files.")
 @click.pass_obj

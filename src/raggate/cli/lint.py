@@ -28,11 +28,7 @@ IGNORABLE = tuple(name for name, check in CHECKS.items() if check.severity != "e
 @options.choice("--format", "text", "sarif", name="form", help="text for people, sarif for code scanning.")
 @click.option("--strict", is_flag=True, help="Exit with 2 for warnings too.")
 @click.option(
-    "--ignore",
-    type=click.Choice(IGNORABLE),
-    multiple=True,
-    metavar="CHECK",
-    help="Skip this check. You cannot skip errors.",
+    "--ignore", type=click.Choice(IGNORABLE), multiple=True, metavar="CHECK", help="Skip this check, but no error."
 )
 def lint(
     config_file: Path, against: str | None, form: str, ignore: tuple[str, ...], *, strict: bool

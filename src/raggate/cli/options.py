@@ -147,45 +147,28 @@ CHOICE = _together(
         "-k",
         "matching",
         metavar="EXPR",
-        help="Ask only questions whose id, text, tags or category fit: words with and, or, not, parentheses.",
+        help="Ask what fits by id, text, tag or category: 'a and not (b or c)'.",
     ),
     option(ASKED, "--case", "cases", metavar="ID", multiple=True, help="Ask only this question. Repeatable."),
     option(
-        ASKED,
-        "--slice",
-        "slices",
-        metavar="NAME=VALUE",
-        multiple=True,
-        help="Ask only this slice: difficulty=hard, or tag=money. Repeatable.",
+        ASKED, "--slice", "slices", metavar="NAME=VALUE", multiple=True, help="Ask only this slice: tag=x. Repeatable."
     ),
     option(ASKED, "--failed", is_flag=True, help="Ask only the questions that were broken last time."),
     option(ASKED, "--limit", type=click.IntRange(1), help="Ask at most so many questions, in golden-set order."),
 )
 RESUME = option(ASKED, "--resume", type=PATH, metavar="DIR", help="Continue a killed run: its directory, or name.")
 AGAINST = option(
-    JUDGED,
-    "--against",
-    metavar="REF",
-    help="Read configuration, golden set, vault and baseline from this git revision.",
+    JUDGED, "--against", metavar="REF", help="Read settings, questions, notes and baseline from this git revision."
 )
 BASELINE = option(
-    JUDGED,
-    "--baseline",
-    "baseline_file",
-    type=PATH,
-    help="Use this baseline file. With --against, read it from that revision.",
+    JUDGED, "--baseline", "baseline_file", type=PATH, help="Use this baseline file, with --against of that revision."
 )
 OUT = option(WRITTEN, "--out", type=PATH, help="Write run directories here.")
 FULL_TEXT = option(
     WRITTEN, "--store-full-text", "full_text", is_flag=True, help="Keep whole passage texts in the run directory."
 )
 REPORTS = option(
-    WRITTEN,
-    "--report",
-    "reports",
-    metavar="FORMAT=FILE",
-    multiple=True,
-    help=f"Also write this report: {', '.join(FORMAT_NAMES)}. Repeatable.",
+    WRITTEN, "--report", "reports", metavar="FORMAT=FILE", multiple=True, help=f"Also write {', '.join(FORMAT_NAMES)}."
 )
 
 

@@ -32,10 +32,7 @@ _TERMS = ("reason", "by", "allow_regression", "allow_no_match")
 @click.option("--baseline", "baseline_file", type=options.PATH, help="Replace this baseline file.")
 @click.option("--allow-regression", is_flag=True, help="Accept metrics that get worse or disappear. Needs --reason.")
 @click.option(
-    "--allow-no-match",
-    multiple=True,
-    metavar="NAME",
-    help="Accept that no question of this mode or slice has a match. A mode includes its slices. Repeatable.",
+    "--allow-no-match", multiple=True, metavar="NAME", help="Accept a mode or slice without any match. Repeatable."
 )
 @click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes. It is stored in the baseline.")
 @click.option("--by", default="", metavar="NAME", help="Who promotes. It is stored in the baseline.")

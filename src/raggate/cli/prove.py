@@ -20,11 +20,7 @@ if TYPE_CHECKING:
 @click.command()
 @options.config()
 @click.option(
-    "--runs",
-    type=click.IntRange(1, 10_000),
-    default=10,
-    show_default=True,
-    help="Judge so many runs without a fault, to count false alarms.",
+    "--runs", type=click.IntRange(1, 10_000), default=10, show_default=True, help="Judge so many runs without a fault."
 )
 @click.pass_obj
 def prove(environment: dict[str, str], /, config_file: Path, runs: int) -> Answer[Proved]:

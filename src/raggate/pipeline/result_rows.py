@@ -124,7 +124,7 @@ def _decoded(line: bytes, place: str, kind: type[T], noun: str) -> T:
     if len(line) > MOST_LISTS and line.count(b"[") + line.count(b"{") > MOST_LISTS:
         raise UsageError(f"{place}: more than {MOST_LISTS} lists in a line")
     try:
-        row: T = _decoder(kind).decode(line)
+        row: T = _decoder(kind).decode(line)  # type: ignore[arg-type]
     except (DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise UsageError(f"{place}: not {noun}: {cut(error)}") from None
     return row
