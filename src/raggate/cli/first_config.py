@@ -43,13 +43,9 @@ _ANY_QUESTION = "What are these notes about?"
 
 
 class There(Struct, frozen=True, kw_only=True):
-    """What a repository has already.
+    """What a repository has already: a golden set with so many questions, the first that has an answer, and notes.
 
-    Attributes:
-        golden: the path of its golden set; empty for none.
-        questions: how many that has.
-        question: the first of them that has an answer.
-        vaults: the directories of its notes by vault. A name may be empty.
+    `vaults` are the directories of the notes by vault, whose name may be empty.
     """
 
     golden: str = ""
@@ -249,17 +245,11 @@ def _discovered(directory: Path, known: Known) -> dict[str, Any]:
         health=known.health,
     )
     sections = _sections(directory, known, wanted)
-    port = _exposed(directory) if known.url else None
-    if port is not None:
+    ports = {int(port) for port in _EXPOSE.findall(_dockerfile(directory))}
+    if known.url and len(ports) == 1 and (port := ports.pop()) < 1 << 16:
         api = {key: value for key, value in sections["api"].items() if key != "url"}
         sections["api"] = {"container": {"build": {"context": "."}, "port": port}, **api}
     return sections
-
-
-def _exposed(directory: Path) -> int | None:
-    """Return the one port that the Dockerfile of a repository exposes; None for no file, none or several."""
-    ports = {int(port) for port in _EXPOSE.findall(_dockerfile(directory))}
-    return ports.pop() if len(ports) == 1 and max(ports) < 1 << 16 else None
 
 
 def _dockerfile(directory: Path) -> str:
@@ -293,15 +283,12 @@ def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
         workspace = Workspace(
             root=directory.resolve(), out=out, vaults=vaults, environment=known.environment, say=console.say
         )
-        return find(wanted, _started(directory, known), workspace)
-
-
-def _started(directory: Path, known: Known) -> dict[str, Any]:
-    """Return how a command is started: in the image of the repository's Dockerfile, unless that is of a server."""
-    words, dockerfile = _words(known), _dockerfile(directory)
-    if dockerfile and not _LISTENS.search(dockerfile):
-        return {"container": {"build": {"context": "."}, "command": words}}
-    return {"command": {"run": words}}
+        words, dockerfile = _words(known), _dockerfile(directory)
+        how: dict[str, Any] = {"command": {"run": words}}
+        # in the image of the repository's Dockerfile, unless that is of a server
+        if dockerfile and not _LISTENS.search(dockerfile):
+            how = {"container": {"build": {"context": "."}, "command": words}}
+        return find(wanted, how, workspace)
 
 
 def _words(known: Known) -> list[str]:

@@ -25,7 +25,6 @@ from raggate.models.answer import Answer
 
 if TYPE_CHECKING:
     from raggate.frontends.answers import QuestionAdded, QuestionsImported, QuestionsProposed
-    from raggate.inputs.authoring.importing import Imported
     from raggate.inputs.authoring.passages import Passage
     from raggate.inputs.authoring.proposals import Kept, Proposal
     from raggate.models.golden import Case, Support, Vault
@@ -330,7 +329,12 @@ def import_(
     # an older list would be taken for this one
     if imported.undecided or rest.exists():
         write_file(rest, lines(imported.undecided))
-    _say_imported(form, imported, rest)
+    counts = f"{len(imported.cases)} added, {imported.known} there already, {len(imported.undecided)} undecided"
+    click.echo(log_line(f"read as {form}: {counts}"))
+    for item in imported.undecided[:SHOWN]:
+        click.echo(log_line(f"undecided: {item.question.place}: {item.reason}", limit=500))
+    if imported.undecided:
+        click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
     return Answer(
         QuestionsImported(
             format=form,
@@ -340,15 +344,6 @@ def import_(
             undecided=tuple(Undecided(place=row.question.place, reason=row.reason) for row in imported.undecided),
         )
     )
-
-
-def _say_imported(form: str, imported: Imported, rest: Path) -> None:
-    counts = f"{len(imported.cases)} added, {imported.known} there already, {len(imported.undecided)} undecided"
-    click.echo(log_line(f"read as {form}: {counts}"))
-    for item in imported.undecided[:SHOWN]:
-        click.echo(log_line(f"undecided: {item.question.place}: {item.reason}", limit=500))
-    if imported.undecided:
-        click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
 
 
 @golden.command()

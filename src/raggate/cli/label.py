@@ -50,7 +50,11 @@ def label(
     runs = runs or (RUN.convert("latest", None, click.get_current_context()),)
     session = open_session(options.request_of(config_file), runs, again=again)
     with session.journal:
-        _say_pool(session)
+        questions = [*filter(None, session.pool.passages.values())]
+        passages = counted(sum(map(len, questions)), "passage")
+        console.say(f"{passages} of {counted(len(questions), 'question')} to judge")
+        if left := session.pool.unplaced:
+            console.say(f"{left} more stand under no heading of the notes, so you cannot judge them")
         _serve(session, name, port)
         return _end(session, name)
 
@@ -78,14 +82,6 @@ def _name(given: str | None, environment: Mapping[str, str]) -> str:
             f"--as: {name[:LONGEST_NAME]!r} cannot be used as a name",
             hint=f"Give a name of at most {LONGEST_NAME} characters, without control characters.",
         ) from None
-
-
-def _say_pool(session: Session) -> None:
-    count = sum(map(len, session.pool.passages.values()))
-    questions = sum(bool(own) for own in session.pool.passages.values())
-    console.say(f"{counted(count, 'passage')} of {counted(questions, 'question')} to judge")
-    if session.pool.unplaced:
-        console.say(f"{session.pool.unplaced} more are under no heading of the notes, so you cannot judge them")
 
 
 def _serve(session: Session, annotator: str, port: int) -> None:

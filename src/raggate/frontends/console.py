@@ -128,10 +128,6 @@ def guarded(
     return int(expected.exit_code), expected
 
 
-def _promoting(directory: str) -> str:
-    return f"raggate promote {shlex.quote(directory)}"
-
-
 def show_review(
     review: Review,
     directory: Path,
@@ -139,7 +135,7 @@ def show_review(
     *,
     reports: Path | None = None,
     fence: Fence = nullcontext,
-    promoting: Callable[[str], str] = _promoting,
+    promoting: Callable[[str], str] = lambda run: f"raggate promote {shlex.quote(run)}",
 ) -> None:
     """Print a verdict to standard output."""
     from raggate.pipeline import rerun
@@ -181,8 +177,7 @@ def check_suite(
 def made_of(proposal: BaselineCandidate) -> str:
     """Return the source of a baseline as one harmless line."""
     card = proposal.comparison.scorecard
-    made = f"baseline of suite {card.suite}, run {card.run_id}, {counted(card.questions, 'question')}"
-    return log_line(made)
+    return log_line(f"baseline of suite {card.suite}, run {card.run_id}, {counted(card.questions, 'question')}")
 
 
 def of_suite(

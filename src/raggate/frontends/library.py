@@ -5,12 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from raggate.models.public_verdict import Verdict
-
-if TYPE_CHECKING:
-    from raggate.reports.progress import Progress
 
 
 def check(
@@ -39,16 +35,19 @@ def check(
         raggate.RunFailed: when there is no verdict (a regression is one). Its `exit_code` is 2 if you have to change
             something, 3 if the API could not be measured. Its `directory` is None if no run has begun.
     """
+    import io
+
     from raggate.config.overrides import Overrides
     from raggate.pipeline import check as pipeline
     from raggate.pipeline.request import Request, Voice, unheard
+    from raggate.reports.progress import Progress
     from raggate.reports.verdict_file import verdict_of
 
     _refuse_event_loop()
     request = Request(
         config_file=Path(config),
         environment=dict(os.environ if environment is None else environment),
-        voice=Voice(say=say or unheard, progress=_no_progress),
+        voice=Voice(say=say or unheard, progress=lambda: Progress(io.StringIO())),
         overrides=Overrides(api_url=api_url, api_image=api_image, in_process=retriever is not None),
         against=against,
         out=None if out is None else Path(out),
@@ -60,11 +59,7 @@ def check(
 
 
 def _refuse_event_loop() -> None:
-    """Refuse to be called by what an event loop runs.
-
-    Raises:
-        RunFailed: naming what to call instead.
-    """
+    """Refuse to be called by what an event loop runs."""
     import asyncio
 
     from raggate.base.errors import UsageError
@@ -76,11 +71,3 @@ def _refuse_event_loop() -> None:
         return
     hint = "Call it from a plain function, or in a thread: `await asyncio.to_thread(raggate.check)`."
     raise RunFailed(UsageError("raggate.check cannot be called where an event loop runs", hint=hint), suite="")
-
-
-def _no_progress() -> Progress:
-    import io
-
-    from raggate.reports.progress import Progress
-
-    return Progress(io.StringIO())

@@ -5,7 +5,7 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import partial
 from pathlib import Path
@@ -441,10 +441,12 @@ def _nothing(choice: Choice, golden: Golden) -> UsageError:
 
 def notes_address(request: Request, run: Run, *, first_run: bool) -> str:
     """Return the address of the configuration's directory on the forge that a job names; the page checks its shape."""
-    files = _files_of(request.environment)
+    names = ("GITHUB_SERVER_URL", "GITHUB_REPOSITORY", "CI_PROJECT_URL")
+    server, repository, project = map(request.environment.get, names)
     provenance = run.provenance
-    if not files:
+    if not (server and repository) and not project:
         return ""
+    files = f"{server}/{repository}/blob" if server and repository else f"{project}/-/blob"
     trusted = None if first_run else provenance.against
     commit = trusted or (provenance.checkout.commit if provenance.checkout.dirty is False else None)
     workspace = request.remote.workspace if request.remote else None
@@ -456,14 +458,6 @@ def notes_address(request: Request, run: Run, *, first_run: bool) -> str:
     if trusted is None and checkout is not None and not _in_commit(checkout, commit, directories):
         return ""
     return f"{files}/{commit}/{quote(prefix, errors='replace')}"
-
-
-def _files_of(environment: Mapping[str, str]) -> str:
-    server, name = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
-    if server and name:
-        return f"{server}/{name}/blob"
-    project = environment.get("CI_PROJECT_URL")
-    return f"{project}/-/blob" if project else ""
 
 
 def _in_commit(checkout: git.Checkout, commit: str, directories: list[str]) -> bool:

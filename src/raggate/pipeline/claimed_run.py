@@ -32,6 +32,7 @@ from raggate.pipeline import check, judging, measure, run_directory
 from raggate.pipeline.measure import run_place
 from raggate.pipeline.request import CheckResult, Request
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
+from raggate.pipeline.unfinished_run import differ
 from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.service.answer_limits import MAX_STEP_MS
@@ -151,7 +152,13 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
 
 
 def _refuse_parts(claimed: Run, inputs: Inputs, hint: str) -> None:
-    due = _due(inputs)
+    asking = inputs.config.ask
+    # a byte for each question, which says whether it is to be asked
+    due = {
+        (mode, repeat): bytearray(_UNANSWERED if asked_in(case.modes, mode) else 0 for case in inputs.golden.cases)
+        for mode in asking.modes
+        for repeat in range(1, asking.repeat + 1)
+    }
     places, foreign = places_of(inputs.golden.cases), 0
     for item in claimed.answers:
         asked, place = due.get((item.result.mode, item.result.repeat)), places.get(item.case.id)
@@ -167,16 +174,6 @@ def _refuse_parts(claimed: Run, inputs: Inputs, hint: str) -> None:
         why = "does not say why" if claimed.selection is None else "says that a part was chosen"
         lacks = f"the run has no result for {missing} of {counted(missing + answered, 'call')}, and {why}"
         raise CannotTell(lacks, hint="Give a whole run.")
-
-
-def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
-    """Return by mode and repeat a byte for each question, which says whether it is to be asked."""
-    asking = inputs.config.ask
-    return {
-        (mode, repeat): bytearray(_UNANSWERED if asked_in(case.modes, mode) else 0 for case in inputs.golden.cases)
-        for mode in asking.modes
-        for repeat in range(1, asking.repeat + 1)
-    }
 
 
 def _its_words(claimed: Run) -> tuple[str, ...]:
@@ -226,20 +223,18 @@ def check_run(request: Request, directory: Path) -> CheckResult:
     """Judge a run directory, in which nothing is trusted, as `check` judges what it has asked."""
     with load_inputs(request) as inputs:
         if request.choice != EVERYTHING:
-            raise UsageError(
-                f"{request.choice.words} cannot be combined with --run, which judges a whole run",
-                hint=f"Leave out {request.choice.words}.",
-            )
+            problem = f"{request.choice.words} cannot be combined with --run, which judges a whole run"
+            raise UsageError(problem, hint=f"Leave out {request.choice.words}.")
         waivers.check_cases(inputs.config, inputs.golden, request.config_place)
         baseline = read_baseline(inputs)
         claimed = run_directory.read(directory, config=inputs.config)
         if claimed.selection is not None:
-            hint = "Ask all questions, or let `raggate check` ask and judge the same part."
-            raise UsageError(
-                f"the run is {claimed.selection.sentence}, so it cannot be judged as a whole run", hint=hint
-            )
+            problem = f"the run is {claimed.selection.sentence}, so it cannot be judged as a whole run"
+            raise UsageError(problem, hint="Ask all questions, or let `raggate check` ask and judge the same part.")
         origin = run_directory.stored_provenance(directory)
-        _refuse_other_command(origin)
+        if origin.build or origin.command not in {None, *OF_THE_SUITE}:
+            problem = f"the run was made by `raggate {origin.command}`, which `check` does not judge"
+            raise UsageError(problem, hint="Name a run of `raggate merge`, `raggate run` or `raggate check`.")
         _refuse_other_commit(origin, sources.commit_of(request.root, request.remote))
         _refuse_other_config(run_directory.stored_config(directory), inputs)
         run = accepted(claimed, inputs, reproduce=request.reproduce, hint=_SAME)
@@ -253,14 +248,6 @@ def check_run(request: Request, directory: Path) -> CheckResult:
             judged = judging.ready(request, inputs, place)(run)
             scorecard = measure.write(place, judged, request, inputs.config)
             return check.conclude(request, inputs, baseline, place, judged, scorecard, source=directory)
-
-
-def _refuse_other_command(origin: Provenance) -> None:
-    if origin.build or origin.command not in {None, *OF_THE_SUITE}:
-        raise UsageError(
-            f"the run was made by `raggate {origin.command}`, which `check` does not judge",
-            hint="Name a run of `raggate merge`, `raggate run` or `raggate check`.",
-        )
 
 
 def _refuse_other_commit(origin: Provenance, here: str | None) -> None:
@@ -277,11 +264,8 @@ def _refuse_other_config(stored: JsonObject, inputs: Inputs) -> None:
     trusted = loads(dumps(inputs.config.model_dump(mode="json")))
     differing = [key for key in MEASURING if stored.get(key) != trusted[key]]
     if differing:
-        raise CannotTell(
-            f"the run was measured with another configuration than the one that judges it: {', '.join(differing)} "
-            f"{'differs' if len(differing) == 1 else 'differ'}",
-            hint=_SAME,
-        )
+        problem = f"the run was measured with another configuration than the one that judges it: {differ(differing)}"
+        raise CannotTell(problem, hint=_SAME)
 
 
 def _refuse_cut_texts(run: Run, inputs: Inputs) -> None:

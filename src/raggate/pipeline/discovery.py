@@ -53,7 +53,12 @@ _COUNTS = ("k", "top_k", "limit", "size", "n_results", "max_results", "similarit
 
 def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> dict[str, Any]:
     """Call an API and give the sections `api` and `ask` of a configuration for it, and the one vault that it names."""
-    url = _checked(wanted)
+    check_fields(wanted)
+    try:
+        url = TypeAdapter(HttpUrl).validate_python(wanted.url)
+    except ValidationError as error:
+        problem = error.errors(include_url=False)[0]["msg"].removeprefix("Value error, ")
+        raise UsageError(f"--probe: {problem}") from None
     parts = urlsplit(url)
     # what ends in a slash may be another page than what does not
     base, path = f"{parts.scheme}://{parts.netloc}", wanted.url.partition(parts.netloc)[2]
@@ -61,16 +66,6 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
     late = CannotTell(f"{base} did not answer everything within {setting(SECONDS)} s", hint=hint)
     with dates.within(SECONDS, late), _calls(base, transport) as calls:
         return _Discovery(wanted, base, calls).sections(path)
-
-
-def _checked(wanted: Wanted) -> str:
-    check_fields(wanted)
-    try:
-        return TypeAdapter(HttpUrl).validate_python(wanted.url)
-    except ValidationError as error:
-        raise UsageError(
-            f"--probe: {error.errors(include_url=False)[0]['msg'].removeprefix('Value error, ')}"
-        ) from None
 
 
 @contextmanager

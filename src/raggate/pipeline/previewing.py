@@ -123,11 +123,15 @@ def _committed(
     new = {path for path in own if head.identity(path) is None}
     changed = [path for path in paths if head.identity(path) != base.identity(path) or path in new]
     for path in changed:
-        _read_through(head, path)
+        # as every run after the merge does, which takes less than a disk does
+        if not head.directory(path).is_dir():
+            with suppress(FileNotFoundError):
+                head.read(path)
     names = head.differing(changed) if changed else ()
     ids = ((name, head.identity(name)) for name in names)
     others = tuple(name for name, known in ids if known is not None and known != base.identity(name))
-    return head, changed, (*others, *_in_no_commit(root, head, changed))
+    alone = (path for path in changed if head.identity(path) is None and (root / path).exists())
+    return head, changed, (*others, *alone, *head.repositories(changed))
 
 
 def _own_files(request: Request, head: sources.Source) -> Sequence[str]:
@@ -141,18 +145,6 @@ def _own_files(request: Request, head: sources.Source) -> Sequence[str]:
     except (UsageError, FileNotFoundError):
         return ()
     return files_that_judge(source_of(request), settings)
-
-
-def _in_no_commit(root: Path, head: sources.Source, paths: Sequence[str]) -> Iterator[str]:
-    yield from (path for path in paths if head.identity(path) is None and (root / path).exists())
-    yield from head.repositories(paths)
-
-
-def _read_through(commit: sources.Source, path: str) -> None:
-    """Read a file or directory as every run after the merge does, which takes less than a disk does."""
-    if not commit.directory(path).is_dir():
-        with suppress(FileNotFoundError):
-            commit.read(path)
 
 
 def _changes(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -193,7 +193,10 @@ def read(
         raise UsageError(f"{named}: one shard of a run, which says nothing alone", hint=hint)
     config_path = named / "config.json"
     stored = _read_config(directory, config_path)
-    cases = cases or _cases(directory, named / "golden.jsonl")
+    if cases is None:
+        # its cases are those that were scored: rules that came later do not make them unreadable
+        shown = named / "golden.jsonl"
+        cases = golden.load(stored_lines(directory / shown.name, HINT, name=shown), str(shown), rules=False)
     rows_name, rows = result_rows.packed_lines(directory, HINT, named=named)
     first, later = result_rows.read(rows, rows_name, cases)
     try:
@@ -210,7 +213,8 @@ def read(
             config=config,
             provenance=provenance,
             probes=Probing(answers=_probes(directory, named), private=private),
-            **_own_account(stored),
+            fingerprint=_fingerprint(stored["fingerprint"]),
+            **convert({name: stored[name] for name in _Words.__annotations__ if name in stored}, _Words),
         )
     except (UnfitError, ValidationError) as error:
         raise UsageError(f"{config_path}: {first_problem(error)}", hint=HINT) from None
@@ -218,22 +222,11 @@ def read(
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
 
 
-def _own_account(stored: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a run says of itself, beside its questions and answers, as fields of `Run`."""
-    words = {name: stored[name] for name in _Words.__annotations__ if name in stored}
-    return {**convert(words, _Words), "fingerprint": _fingerprint(stored["fingerprint"])}
-
-
 def same_questions(one: Path, other: Path) -> bool:
     """Return whether two run directories hold the same questions, byte for byte."""
     own, others = one / "golden.jsonl", other / "golden.jsonl"
     plain = all(path.is_file() and not path.is_symlink() for path in (own, others))
     return plain and filecmp.cmp(own, others, shallow=False)
-
-
-def _cases(directory: Path, shown: Path) -> Golden:
-    # its cases are those that were scored: rules that came later do not make them unreadable
-    return golden.load(stored_lines(directory / shown.name, HINT, name=shown), str(shown), rules=False)
 
 
 def _read_config(directory: Path, config_path: Path) -> dict[str, Any]:

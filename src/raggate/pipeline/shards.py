@@ -271,12 +271,9 @@ def places(directory: Path) -> list[Path]:
     for _ in range(3):
         found += [path for path in levels if of_shard(path)]
         others = [path for path in levels if not of_shard(path)]
-        levels = [path for parent in others for path in sorted(parent.iterdir()) if _is_folder(path)]
+        below = (path for parent in others for path in sorted(parent.iterdir()))
+        levels = [path for path in below if path.is_dir() and not path.is_symlink()]
     return found
-
-
-def _is_folder(path: Path) -> bool:
-    return path.is_dir() and not path.is_symlink()
 
 
 class _Attempt(Struct, frozen=True, kw_only=True):

@@ -36,7 +36,9 @@ def smoke_test(request: Request, question: str | None, *, name: str = "--questio
     settings, vaults = working_tree(request)
     texts = vault.load(vaults)
     vault.say_malformed(texts, request.say)
-    case = _typed(question, name) if question is not None else _first(request, settings)
+    if question is not None and not question.strip():
+        raise UsageError("--question: expected some text")
+    case = _first(request, settings) if question is None else Case(id=name, question=question, answerable=True)
     mode = next(mode for mode in settings.ask.modes if asked_in(case.modes, mode))
     hurried = _in_a_hurry(settings)
     whole = Golden(name="", cases=(case,), hash="")
@@ -63,12 +65,6 @@ def _first(request: Request, settings: Config) -> Case:
     if not asked:
         raise UsageError(f"{name}: no question is for the modes that are asked", hint="`--question` is.")
     return next((case for case in asked if case.answerable), asked[0])
-
-
-def _typed(question: str, name: str) -> Case:
-    if not question.strip():
-        raise UsageError("--question: expected some text")
-    return Case(id=name, question=question, answerable=True)
 
 
 def _in_a_hurry(settings: Config) -> Config:

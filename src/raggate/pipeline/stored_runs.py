@@ -147,7 +147,7 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
         measured=config is not None and result_rows.exists(path),
         partial=_partial((config or _NOTHING).get("selection")),
         stopped=(config or _NOTHING).get("stopped") is not None or asking is not None,
-        size=sum(_sizes(path)),
+        size=sum(Path(folder, name).lstat().st_size for folder, _, names in os.walk(path) for name in names),
         command=cut(settings.get("command") or "", limit=20),
         build=cut(settings.get("build") or "", limit=80),
         damaged=damaged,
@@ -185,12 +185,6 @@ def _partial(stored: object) -> tuple[int, int] | None:
         return None
     asked, of = stored.get("asked"), stored.get("of")
     return (len(asked) if isinstance(asked, list) else 0, of if type(of) is int else 0)
-
-
-def _sizes(path: Path) -> Iterator[int]:
-    for folder, _, names in os.walk(path, followlinks=False):
-        for name in names:
-            yield (Path(folder) / name).lstat().st_size
 
 
 def named(name: str, out: Path, suite: str = "") -> Path:

@@ -127,11 +127,8 @@ _SHOWN = 5
 def not_run(request: Request, *, checked_out: bool = True) -> str:
     """Return why a suite is not run: nothing that concerns it changed. Empty where it is to be run.
 
-    It is to be run wherever that is not certain: without a revision to compare with, without `paths`, and where
-    either side cannot be read. A file that is deleted has changed, and one that is renamed has on both sides.
-
-    Args:
-        checked_out: whether what is tested is in the checkout and the working tree; else `request.head` is all of it.
+    It is to be run wherever that is not certain: without a revision to compare with, without `paths`, and where either
+    side cannot be read. `checked_out` says that the working tree is tested; else `request.head` is all of it.
     """
     if request.against is None or not (checked_out or request.head):
         return ""
@@ -142,7 +139,10 @@ def not_run(request: Request, *, checked_out: bool = True) -> str:
             settings = request.overrides.apply(stored)
             if not settings.paths or not _same(request, base, settings, checked_out=checked_out):
                 return ""
-            return f"nothing under {_named(base, settings)} differs from {base.commit or ''!s:.12}"
+            paths = [posixpath.normpath(posixpath.join(base.prefix, path)) for path in settings.paths]
+            more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
+            names = f"{', '.join(map(cut, paths[:_SHOWN]))}{more}"
+            return f"nothing under {names} differs from {base.commit or ''!s:.12}"
     except (RaggateError, OSError):
         # the check itself says what is wrong
         return ""
@@ -200,9 +200,3 @@ def _unknown(
     # of a submodule the commit counts; what somebody edits in it by hand git does not tell here
     if request.remote is None and (inner := base.repositories([*named])):
         yield f"{cut(inner[0])} is a repository of its own"
-
-
-def _named(base: sources.Source, settings: Config) -> str:
-    paths = [posixpath.normpath(posixpath.join(base.prefix, path)) for path in settings.paths]
-    more = f" and {len(paths) - _SHOWN} more" if len(paths) > _SHOWN else ""
-    return f"{', '.join(map(cut, paths[:_SHOWN]))}{more}"

@@ -66,7 +66,8 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
         questions = [case.question for case in (*bench.golden.cases, *(item.case for item in earlier))]
 
     async def work(ways: Bench) -> _Yield:
-        return await _Writing(bench, _grader(settings, ways), ways, check, questions).until(most, passages)
+        grader = Grader(ask=ways.first, model=settings.models[0], frame="question")
+        return await _Writing(bench, grader, ways, check, questions).until(most, passages)
 
     name = settings.models[0].model
     if passages and settings.mode != "replay":
@@ -77,10 +78,6 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
     _say(request, settings, outcome)
     judges.say_spending(spending)
     return outcome.proposals[:most]
-
-
-def _grader(settings: Judges, ways: Bench) -> Grader:
-    return Grader(ask=ways.first, model=settings.models[0], frame="question")
 
 
 class _Writing(Struct, frozen=True):
@@ -116,7 +113,9 @@ class _Writing(Struct, frozen=True):
         return min(most - len(outcome.proposals), CALLS_EACH * most - calls)
 
     async def _ask(self, passage: Passage) -> Opinion[QuestionReply]:
-        return await self.grader.reply(RUBRIC, _material(passage), QuestionReply)
+        source = ", ".join(filter(None, (passage.rel_path, passage.heading_path)))
+        shown: JsonObject = {"number": 1, "source": source, "text": passage.text[:MOST_READ]}
+        return await self.grader.reply(RUBRIC, {"passages": [shown]}, QuestionReply)
 
     def _take(self, outcome: _Yield, passage: Passage, opinion: Opinion[QuestionReply]) -> None:
         if isinstance(opinion.says, NotJudged):
@@ -127,11 +126,6 @@ class _Writing(Struct, frozen=True):
             outcome.written.append(made)
         else:
             outcome.flaws[made] += 1
-
-
-def _material(passage: Passage) -> JsonObject:
-    source = ", ".join(filter(None, (passage.rel_path, passage.heading_path)))
-    return {"passages": [{"number": 1, "source": source, "text": passage.text[:MOST_READ]}]}
 
 
 def _say(request: Request, settings: Judges, outcome: _Yield) -> None:
