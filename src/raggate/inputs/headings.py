@@ -250,7 +250,7 @@ class SectionNames:
 
     @cached_property
     def _by_reading(self) -> dict[str, list[Section]]:
-        """Sections by each way in which their own heading reads: most of a note need not be looked at."""
+        """Sections by each way in which their own heading reads."""
         index: dict[str, list[Section]] = {}
         for section in self.sections:
             for reading in _readings(written(section.path)):
@@ -281,10 +281,6 @@ class SectionNames:
         others = set(self.named(heading) or self._named_above(heading)).difference(wanted)
         return all(any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in others)
 
-    def _reading_as(self, path: str) -> set[Section]:
-        """Return the sections whose own heading reads as the last one of a path."""
-        return {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
-
     def _named_above(self, path: str) -> tuple[Section, ...]:
         """Return the sections that the first headings of a path name, of the longest part of it that names any."""
         headings = elements(path)
@@ -313,9 +309,11 @@ class SectionNames:
         )
 
     def _equal(self, path: str, same: Same) -> tuple[Section, ...]:
+        # most of a note need not be looked at
+        alike = {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
         equal = tuple(
             section
-            for section in sorted(self._reading_as(path))
+            for section in sorted(alike)
             if covers(path, _as(path, section), same) and covers(_as(path, section), path, same)
         )
         # what is filed under the file's name is meant where no heading is

@@ -122,7 +122,11 @@ class NoteWords:
         """
         if not self.checkable:
             return True, 1.0
-        shares = [*map(self.share, _pieces(text))]
+        # of a very long text so many pieces at equal distances
+        last = max(0, len(text) - JUDGED_CHARACTERS)
+        steps = min(MOST_PIECES - 1, ceil(last / JUDGED_CHARACTERS))
+        begins = [last * step // steps for step in range(steps + 1)] if steps else [0]
+        shares = [self.share(text[begin : begin + JUDGED_CHARACTERS]) for begin in begins]
         whole = fmean(shares)
         return min(shares[0], whole) >= ENOUGH, whole
 
@@ -173,15 +177,6 @@ class NoteWords:
     @cached_property
     def _names(self) -> frozenset[str]:
         return frozenset(word for name in self._place for word in words(name))
-
-
-def _pieces(text: str) -> Iterator[str]:
-    """Yield all of a text, of a very long one so many pieces of it."""
-    last = max(0, len(text) - JUDGED_CHARACTERS)
-    pieces = min(MOST_PIECES, 1 + ceil(last / JUDGED_CHARACTERS))
-    for number in range(pieces):
-        begin = last * number // max(1, pieces - 1)
-        yield text[begin : begin + JUDGED_CHARACTERS]
 
 
 def shingles(given: Sequence[str], size: int = SHINGLE) -> Iterable[tuple[str, ...]]:

@@ -8,7 +8,7 @@ from heapq import nsmallest
 
 from msgspec.structs import replace
 
-from raggate.base.headings import Elements, inside_place
+from raggate.base.headings import inside_place
 from raggate.base.numbers import lot
 from raggate.config.question_settings import asked_in
 from raggate.config.schema import Config
@@ -49,7 +49,9 @@ def _of_private_notes(config: Config, vault: Vault, private: Sequence[str]) -> I
     """Ask for private notes by a heading of theirs, or by their name."""
     texts = vault.named_texts
     for position, note in enumerate(sorted(private, key=lot)[:SAMPLE]):
-        headings = [heading[-1] for heading in headings_with_text(texts[note]) if _askable(heading)]
+        # a heading such as "2024" or "Log" is asked for by nobody
+        titles = (heading[-1] for heading in headings_with_text(texts[note]))
+        headings = [title for title in titles if len(title) <= MAX_HEADING and len(title.split()) > 1]
         name = note.rpartition("/")[2].removesuffix(".md")
         yield Probe(
             kind="private",
@@ -82,8 +84,3 @@ def _kept_from_somebody(case: Case, config: Config) -> bool:
         for vault in ([support.vault] if support.vault else case.vaults or config.vault)
     ]
     return any(not inside_place(note, who.sees) for who in config.ask.principals.values() for note in notes)
-
-
-def _askable(heading: Elements) -> bool:
-    # a heading such as "2024" or "Log" is asked for by nobody
-    return len(heading[-1]) <= MAX_HEADING and len(heading[-1].split()) > 1
