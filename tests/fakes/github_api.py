@@ -8,7 +8,6 @@ What it knows is set up through `add_repository` and the repository it gives; fa
         repository.add_pull(7, head_sha=repository.head)
         github.fail_next("issues/create-comment", COMMIT_THEN_DROP)
         ...
-        github.assert_clean()
 """
 
 from __future__ import annotations
@@ -80,7 +79,7 @@ class FakeGitHub:
     Attributes:
         add_repository, token: see `World`.
         requests: everything that came in at the API, in order; `storage_requests` is the same for downloads.
-        violations: what did not fit; `assert_clean` fails on them.
+        violations: what did not fit; leaving the context fails on them.
     """
 
     def __init__(
@@ -113,8 +112,10 @@ class FakeGitHub:
             self._closing.enter_context(listener.listening() if self._wire else listener.short_cut())
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: type[BaseException] | None, *_: object) -> None:
         self._closing.close()
+        if error is None:
+            self.assert_clean()
 
     def client(self, token: str) -> GitHub:
         """Return raggate's client of it, which does not wait."""

@@ -92,6 +92,7 @@ def test_what_does_not_fit_is_a_violation(
     assert len(github.violations) == 1
     with pytest.raises(AssertionError, match="request of"):
         github.assert_clean()
+    github.violations.clear()
 
 
 def test_an_own_answer_that_does_not_fit_is_a_violation(
@@ -101,13 +102,13 @@ def test_an_own_answer_that_does_not_fit_is_a_violation(
     repository.add_comment(7, "octocat", "hi").body = 5  # type: ignore[assignment]
     client.get(f"{R}/issues/7/comments")
     assert [one.side for one in github.violations] == ["response 200"]
+    github.violations.clear()
 
 
-def test_a_fault_nobody_met_is_told(github: FakeGitHub) -> None:
+def test_a_fault_nobody_met_is_told() -> None:
     """A test that announces a fault and never runs into it proves nothing."""
-    github.fail_next("repos/get", DROP)
-    with pytest.raises(AssertionError, match="nothing met"):
-        github.assert_clean()
+    with pytest.raises(AssertionError, match="nothing met"), FakeGitHub() as fake:
+        fake.fail_next("repos/get", DROP)
 
 
 def test_who_speaks(github: FakeGitHub, client: httpx.Client) -> None:
@@ -117,7 +118,6 @@ def test_who_speaks(github: FakeGitHub, client: httpx.Client) -> None:
     person = {"Authorization": f"Bearer {github.token(login='mona')}"}
     assert client.post(github.graphql_url, json=viewer, headers=person).json()["data"]["viewer"]["login"] == "mona"
     assert client.get(R, headers={"Authorization": "Bearer nope"}).status_code == 401
-    github.assert_clean()
 
 
 def test_objects_have_the_ids_git_gives_them(client: httpx.Client) -> None:
@@ -145,4 +145,3 @@ def test_refs_only_move_forward(github: FakeGitHub, repository: Repository, clie
     assert client.patch(place, json={"sha": old, "force": True}).status_code == 422
     assert client.post(f"{R}/git/refs", json={"ref": "refs/heads/main", "sha": old}).status_code == 422
     assert repository.head == other
-    github.assert_clean()
