@@ -17,6 +17,8 @@ from raggate.reports.parts.reasons import greeted
 MESSAGE_CHARACTERS = 4096
 TITLE_CHARACTERS = 255
 PATH_CHARACTERS = 1024
+_SHOWN = 10
+"""Annotations of a level that the runner shows."""
 
 Level = Literal["notice", "warning", "error"]
 
@@ -34,9 +36,8 @@ class Annotation(Struct, frozen=True, kw_only=True):
 def annotations(review: Review, links: Links | None, *, changed: Collection[str] = ()) -> list[Annotation]:
     """Return the annotations of a review, most important first: verdict, invariants, questions that broke.
 
-    A pass without a warning has none. Of a run that broke off no question is named: it says nothing of any. Nothing is
-    put on the lines of `changed` files, relative to the configuration: the pull request has other ones than the run
-    did.
+    A pass without a warning has none, and a run that broke off names no question. Nothing is put on lines of `changed`
+    files, relative to the configuration, which are other ones in the pull request.
     """
     prefix = links.prefix if links is not None else ""
     broke = review.comparison.broke if review.run.stopped is None else ()
@@ -48,18 +49,13 @@ def annotations(review: Review, links: Links | None, *, changed: Collection[str]
     ]
 
 
-def for_log(
-    annotations: Sequence[Annotation], *, most: int = 10, taken: Mapping[Level, int] | None = None
-) -> list[Annotation]:
-    """Keep at most `most` of each level, as many as the runner shows; the last of a level says how many are left.
-
-    `taken` is how many of a level are printed otherwise, which leaves so many fewer.
-    """
+def for_log(annotations: Sequence[Annotation], *, taken: Mapping[Level, int] | None = None) -> list[Annotation]:
+    """Keep as many of each level as the runner shows beside those `taken`; the last says how many are left."""
     kept: list[Annotation] = []
     levels: tuple[Level, ...] = ("error", "warning", "notice")
     for level in levels:
         of_level = [annotation for annotation in annotations if annotation.level == level]
-        shown = of_level[: max(most - (taken or {}).get(level, 0), 0)]
+        shown = of_level[: max(_SHOWN - (taken or {}).get(level, 0), 0)]
         if len(of_level) > len(shown) and shown:
             more = f" (+{len(of_level) - len(shown)} more)"
             message = plain(shown[-1].message, limit=MESSAGE_CHARACTERS - len(more), middle=True) + more

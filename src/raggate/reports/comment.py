@@ -96,10 +96,7 @@ def render(ended: Ended, publication: Publication, *, limit: int = COMMENT_LIMIT
 
 
 def render_alert(ended: Ended, publication: Publication, *, sticky: str | None = None, rerun: bool = False) -> str:
-    """Render the short comment that is posted anew when a pass was lost, so that somebody is notified.
-
-    `rerun` says that the very commit that passed was judged again.
-    """
+    """Render the short comment that notifies of a lost pass; with `rerun` the very commit that passed lost it."""
     worst: list[Line] = []
     if isinstance(ended, RunFailure):
         verdict, suite, sentence = ended.label, ended.suite or "", ended.lines[0]
@@ -142,10 +139,7 @@ def issue_title(ended: Ended, branch: str) -> str:
 
 
 def render_issue(ended: Ended, publication: Publication, pushes: Sequence[Push], branch: str, *, limit: int) -> str:
-    """Render the issue about a branch in at most `limit` bytes of UTF-8: the report, and since when it is red.
-
-    The first commit is not blamed: commits that were not measured may be the cause too. `pushes` begin with it.
-    """
+    """Render the issue about a branch in at most `limit` bytes: the report, and since which push it is red."""
     links, name = publication.links, bold(branch, 100)
     first, newest = (commit(push.head, links) for push in (pushes[0], pushes[-1]))
     if pushes[-1].verdict == "pass":

@@ -17,10 +17,7 @@ SCHEMA = "raggate/metrics/1"
 
 
 def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = None) -> str:
-    """Serialise a scorecard. All but `run_id`, `timestamp` and the times is the same for the same answers.
-
-    `compat` is what other systems' code would say of the run, by system.
-    """
+    """Serialise a scorecard and, as `compat`, what other systems' code says; the same but for names and times."""
     operations, part = scorecard.operations, run.selection
     value: dict[str, Any] = {
         "schema": SCHEMA,

@@ -48,10 +48,7 @@ class Trend(Struct, frozen=True, kw_only=True):
 
 
 def trend_of(mode: str, metric: str, points: Sequence[TrendPoint], *, newest: TrendPoint) -> Trend | None:
-    """Plot what was measured at several times, from old to new; None with a value at fewer than two of them.
-
-    `newest` is the point that the others are looked at from, the last or the last but some runs.
-    """
+    """Plot what was measured from old to new, looked at from `newest`; None with fewer than two values."""
     valued = [(point, point.values.get(mode, {}).get(metric)) for point in points]
     measured = [(point, value) for point, value in valued if value is not None and abs(value) <= MAX_VALUE]
     values = [value for _, value in measured]

@@ -112,10 +112,7 @@ def kinds_accepted(proposal: BaselineCandidate) -> set[str]:
 
 
 def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
-    """Render a promotion of at least one suite; the first has target, links and signature of all.
-
-    A line for each of several suites is always kept within the `limit` of UTF-16 units.
-    """
+    """Render a promotion; each suite keeps its line, and the first has target, links and signature of all."""
     context = entries[0][1]
     if len(entries) == 1:
         return _page([*_parts(*entries[0]), _checks(context)], context, limit)

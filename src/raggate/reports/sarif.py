@@ -87,10 +87,7 @@ def digest(text: str) -> str:
 
 
 def render(ended: Ended, prefix: str = "") -> str:
-    """Render what was lost: an error where it makes the verdict red, else a note. `prefix` stands before paths.
-
-    Without a verdict there is no result, and an execution that was not successful.
-    """
+    """Render what was lost, an error if it makes the verdict red, else a note; no verdict is an execution that failed."""
     results: list[dict[str, Any]] = []
     level, version, whole = "error", "", False
     if isinstance(ended, RunFailure):

@@ -43,10 +43,7 @@ _VERDICT_STYLES = {"pass": "bold green", "regression": "bold red", "invariant br
 
 
 class Screen:
-    """What is printed, as a text of so many columns.
-
-    With `wrap` lines are broken at the width; a log breaks them itself, and is searched line by line.
-    """
+    """What is printed, as a text of so many columns; without `wrap`, as for a log, no line is broken."""
 
     def __init__(self, *, width: int, color: bool, wrap: bool) -> None:
         self.width = width
@@ -58,10 +55,7 @@ class Screen:
         return "".join(f"{line}\n" for line in self._lines)
 
     def line(self, foreign: str = "", *, style: str = "", first: str = "", rest: str = "", limit: int = 1000) -> None:
-        """Print foreign text as one line, which begins with `first`; what does not fit is indented, by `rest` at least.
-
-        Where the text is a chain of parts, as in `a · b`, it is broken between them.
-        """
+        """Print foreign text as one line that begins with `first`; the rest is indented, best after a ` · `."""
         text = log_line(foreign, limit=limit)
         indent = rest or " " * unicode.width(first)
         broken = self._broken(text, max(self.width - unicode.width(indent), 20)) if self._wrap and text else [text]
@@ -124,11 +118,7 @@ class Screen:
     def table(
         self, head: Sequence[str], rows: Sequence[Row], *, names: Collection[str] = (), words: Collection[str] = ()
     ) -> None:
-        """Print a table of rows with their styles.
-
-        Columns in `names` or `words` begin at the left, the others are numbers; the cells of `words` are broken if the
-        table is too wide.
-        """
+        """Print rows with their styles; `names` and `words` begin at the left, and `words` are broken if too wide."""
         if not rows:
             return
         made = [([log_line(cell, limit=120) for cell in row], style or "") for row, style in ((head, "bold"), *rows)]
@@ -173,11 +163,7 @@ def _cell(cell: Cell) -> str:
 
 
 def render(review: Review, *, width: int, color: bool, wrap: bool = False) -> str:
-    """Render a run for a console of `width` columns; without `color` there are no escape codes at all.
-
-    The API's log is not part of it: whoever prints that keeps the runner from reading commands in it. With `wrap` long
-    lines are broken with hanging indents, for a person; a log is left to break them itself.
-    """
+    """Render a run, but for the API's log, for `width` columns; without `color` there are no escape codes at all."""
     screen = Screen(width=width, color=color, wrap=wrap)
     _head(review, screen)
     if formatting.undecided(review):

@@ -148,8 +148,7 @@ def heading(path: str) -> str:
 class Sides(Struct, frozen=True, kw_only=True):
     """What a review says of its questions, by mode and case id; relabelled ones have a past by other labels.
 
-    `compared` says whether there is a baseline that knows single questions. `listed` are the questions that a page has
-    room for, None for all of them; of others there are no scores.
+    `compared` says whether the baseline knows single questions. Scores are of those `listed`, None for all.
     """
 
     flips: Mapping[Key, Flip]
@@ -161,10 +160,7 @@ class Sides(Struct, frozen=True, kw_only=True):
 
     @classmethod
     def of(cls, review: Review, only: AbstractSet[Key] | None = None) -> Sides:
-        """Take a review apart, or `only` some questions of it.
-
-        Where nothing was decided because the run was cut short, no question broke.
-        """
+        """Take a review apart, or `only` some questions of it; in a run that was cut short no question broke."""
         changed = () if review.run.stopped is not None else (*review.misses, *review.fallen, *review.comparison.flips)
         baseline = review.comparison.baseline
         flips = {(flip.mode, flip.case_id): flip for flip in changed}

@@ -61,10 +61,7 @@ def warnings(review: Review) -> list[Reason]:
 
 
 def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
-    """Return the overall rows that decide, or would with a baseline, what is wrong first.
-
-    A mode that is gone has none: one reason tells it.
-    """
+    """Return the overall rows that decide, or would with a baseline, what is wrong first; none of a lost mode."""
     left = {row.delta.mode for row in rows if row.delta.current.n or row.delta.current.unscored}
     told = {*BAD, "no baseline", "advisory"}
     overall = [row for row in rows if row.delta.slice == OVERALL and row.delta.mode in left]
@@ -86,10 +83,7 @@ def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
 
 
 def slice_rows(rows: Sequence[GatedMetric], *, better: bool = False) -> list[GatedMetric]:
-    """Return the gated slice rows that got worse, or better, by more than is allowed, largest change first.
-
-    Slices that hold all cases are left out, as they only repeat the overall rows, and so are slices that are gone.
-    """
+    """Return the rows of slices, none of all cases, that got worse or better by more than allowed, largest first."""
     shown = [row for row in of_parts(rows) if row.status == ("better" if better else "worse")]
     if better:
         shown = [row for row in shown if abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON]

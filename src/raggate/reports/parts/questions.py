@@ -79,10 +79,7 @@ def _fall(flip: Flip) -> str:
 
 
 def what_broke(review: Review) -> Part:
-    """Count the questions that make it red by what happened to them, with an example of each.
-
-    Of a run that was cut short no question broke.
-    """
+    """Count the questions that make it red by what happened to them, with an example of each."""
     if review.run.stopped is not None:
         return Part(name="questions that broke", blocks=())
     broke, fallen = formatting.broke(review), [flip for flip in review.fallen if review.verdict.is_red(flip)]

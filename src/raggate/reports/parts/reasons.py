@@ -62,10 +62,7 @@ def first_cause(review: Review) -> Reason | None:
 
 
 def further_reasons(review: Review) -> Iterator[Reason]:
-    """Yield the reasons that neither the first sentence nor another part tells: tables, questions, invariants, merging.
-
-    Those of a first run are in its greeting.
-    """
+    """Yield the reasons that neither the first sentence, a greeting, a table, a list nor another part tells."""
     if greeted(review):
         return
     above = {reason.code for reason in merging(review)}
@@ -132,10 +129,7 @@ def beside(review: Review) -> tuple[str, str]:
 
 
 def total(review: Review) -> str:
-    """Return how the questions that broke and those that only got worse add up to those that make a run red.
-
-    Empty if no other question than one that broke makes it red, and if questions count in several modes.
-    """
+    """Return how questions that broke and that got worse add up to the red ones; empty unless both do, in one mode."""
     broke, fallen = review.comparison.broke, review.fallen
     red = [[flip for flip in flips if review.verdict.is_red(flip)] for flips in (broke, fallen)]
     one_mode = not review.scorecard.several_modes and all(flip.kind == "fell" for flip in fallen)
@@ -187,10 +181,7 @@ def remaining(flip: Flip) -> str:
 
 
 def instead(flip: Flip) -> str:
-    """Return the passage in the place of the one that is expected; of the same section only that it is another piece.
-
-    Empty if nothing is known to have risen, and if the cause says that the piece came without the snippet.
-    """
+    """Return the passage in the place of the one that is expected; empty if none is known, or the cause says it."""
     risen = flip.displaced_by or ""
     if not risen or (flip.gold != risen and not flip.gold.startswith(f"{risen} (+")):
         return risen
