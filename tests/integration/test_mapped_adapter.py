@@ -126,11 +126,33 @@ def test_an_index_that_is_counted_by_a_request_with_a_body() -> None:
 
 
 def test_an_index_that_is_not_there_is_not_still_indexing() -> None:
-    """A request for the index that fails tells how, and that nothing was seen."""
-    with OtherApi() as api:
+    """A name that is wrong is told with the names there are, which an API that is no known engine is not asked for."""
+    listing = {"/_cat/indices": (200, [{"index": "noted"}])}
+    with OtherApi(pages=listing) as api:
         seen = state(api, index={"path": "/notes/_count", "chunks": "count"})
-    assert (seen.healthy, seen.indexing, seen.unseen) == (True, True, True)
-    assert seen.detail == 'GET /notes/_count: HTTP 404 {"error": "no such page"}'
+        assert (seen.healthy, seen.indexing, seen.unseen) == (True, True, True)
+        assert seen.detail.startswith("GET /notes/_count: HTTP 404 ")
+        assert seen.detail.endswith("; it has no index 'notes'; its index: 'noted'")
+        assert state(api, index={"path": "/count", "chunks": "count"}).detail.endswith('{"error": "no such page"}')
+        assert [heard.path for heard in api.heard] == ["/live", "/notes/_count", "/_cat/indices", "/live", "/count"]
+
+
+@each_row(
+    ("answer", "said"),
+    [
+        ({"errors": [{"message": "Cannot query field Notez"}]}, "the API reports an error: 'Cannot query field Notez'"),
+        ({"data": {"Aggregate": {"Notez": None}}}, "expected a whole number, 0 or more, found nothing"),
+    ],
+)
+def test_an_index_that_answers_an_error_is_not_there(answer: object, said: str) -> None:
+    """An engine that says so behind the status 200, or counts nothing, is asked for the names there are."""
+    index = {"path": "/v1/graphql", "body": {"query": "{}"}, "chunks": "data.Aggregate.Notez[0].meta.count"}
+    pages = {"/v1/schema": (200, {"classes": [{"class": "Notes"}]})}
+    with OtherApi(pages=pages, script=lambda _: (200, json.dumps(answer).encode())) as api:
+        seen = state(api, index={**index, "body": {"q": "{}"}})
+        assert seen.unseen
+        assert said in seen.detail
+        assert seen.detail.endswith("; its collection: 'Notes'")
 
 
 @each_row("answer", [{"errors": [{"message": "no"}]}, {"count": -1}, {"count": 5}, {}])

@@ -32,6 +32,8 @@ _T = TypeVar("_T")
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b", re.IGNORECASE)
 _PATH = re.compile(r"(?<![\w/])(?:/[^\s/:'\"]+)+")
 _LONGEST = 2000
+_DETAIL = 1200
+"""Characters of why an index cannot be read, with the names of others."""
 Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
 Start = Callable[[Api, Workspace], AbstractContextManager[Started]]
@@ -345,7 +347,7 @@ class _Wait:
         if not state.healthy:
             return f"it is not healthy, {cut(state.detail) or exchange.answer()}"
         if state.unseen:
-            return f"its index cannot be read, {cut(state.detail)}"
+            return f"its index cannot be read, {cut(state.detail, limit=_DETAIL)}"
         return f"{self._doing(state)}, {self._count(state)}" + (f" ({cut(state.detail)})" if state.detail else "")
 
     def _doing(self, state: IndexState) -> str:

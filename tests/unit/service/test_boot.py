@@ -254,7 +254,7 @@ def test_a_dead_process_ends_the_wait(bring_up, look):
 
 
 MORE_TIME = "raise `api.ready.timeout` (2 s now)"
-UNSEEN = IndexState(healthy=True, indexing=True, unseen=True, detail="GET /notes: HTTP 404")
+UNSEEN = IndexState(healthy=True, indexing=True, unseen=True, detail="GET /notes: HTTP 404; its index: 'noted'")
 UNCOUNTED = "the API does not report how many documents it has (POST /ask: no answer in time)"
 
 
@@ -263,7 +263,7 @@ UNCOUNTED = "the API does not report how many documents it has (POST /ask: no an
     [
         (httpx.ConnectError("no"), "it is not listening, no connection to http://127.0.0.1:9 (no)", MORE_TIME),
         (state(3, 8, indexing=True), "it is still indexing, 3 of 5 documents, 8 passages", MORE_TIME),
-        (UNSEEN, "its index cannot be read, GET /notes: HTTP 404", "Are the names of your index"),
+        (UNSEEN, "its index cannot be read, GET /notes: HTTP 404; its index: 'noted'", "Are the names of your index"),
         (state(4, 8), "its index is incomplete, 4 of 5 documents, 8 passages", MORE_TIME),
         (state(5, 8), "its index is not known to be complete, 5 of 5 documents, 8 passages", MORE_TIME),
         (state(5, 0), "its index is empty, 5 of 5 documents, 0 passages", "Does your API read the notes"),

@@ -19,6 +19,7 @@ from raggate.models.run import Response
 from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask import fetch_state, parsed, problem_of, status_text
 from raggate.service.adapters.mapped_response import Prefixes, body_of, read, refuse_errors, state_of
+from raggate.service.engines import indexes_beside
 
 MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
@@ -176,12 +177,32 @@ class MappedAdapter:
             return IndexState(healthy=True, indexing=False)
         method, path = "GET" if index.body is None else "POST", index.path or ""
         status, body = self._fetch(client, method, path, index.body)
-        if status != 200:
-            detail = f"{method} {path}: {status_text(status, body)}"
-            return IndexState(healthy=True, indexing=True, unseen=True, detail=detail)
-        root = parsed(body, "the body: ")
-        refuse_errors(root, None)
-        return state_of(index, root)
+        if status == 200:
+            root = parsed(body, "the body: ")
+            try:
+                refuse_errors(root, None)
+                return state_of(index, root)
+            except ValueError as error:
+                beside = self._indexes(client, path)
+                if not beside:
+                    raise
+                detail = str(error)
+        else:
+            beside, detail = self._indexes(client, path), status_text(status, body)
+        words = "; ".join(filter(None, (f"{method} {path}: {detail}", beside)))
+        return IndexState(healthy=True, indexing=True, unseen=True, detail=words)
+
+    def _indexes(self, client: httpx.Client, path: str) -> str:
+        """Return a sentence on the indexes of a known engine; empty for any other."""
+
+        def get(listing: str) -> object:
+            status, body = self._fetch(client, "GET", listing)
+            return parsed(body) if status == 200 else None
+
+        try:
+            return indexes_beside(path, get)
+        except (httpx.HTTPError, ValueError):
+            return ""
 
     def _headers(self, k: int, mode: str) -> dict[str, str]:
         values = {**self._secrets, "k": k, "mode": mode}
