@@ -185,6 +185,10 @@ def text_of(directory: Path, known: Known) -> str | None:
         name = _named_in(sections) if known.url else ""
         text = _head(directory, known.there, name) + block(sections, _LEVELS)
     schema.load(text.encode(), "raggate.yml")
+    if known.preset is not None and known.url:
+        from raggate.pipeline.discovery import refuse_other_engine
+
+        refuse_other_engine(known.preset, known.address)
     return text
 
 

@@ -68,6 +68,16 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
         return _Discovery(wanted, base, calls).sections(path)
 
 
+def refuse_other_engine(preset: str, url: str, transport: httpx.BaseTransport | None = None) -> None:
+    """Refuse a preset at the address of an engine that is another, or that takes no words."""
+    with _calls(url, transport) as calls:
+        engine = _Discovery(Wanted(url=url, question=""), url, calls).engine()
+    if engine == _VECTORS_ONLY:
+        raise UsageError(f"{url} takes vectors and no words", hint=NO_WORDS)
+    if engine not in ("", preset):
+        raise UsageError(f"{url} is not for the preset {preset}", hint=f"It is {engine}: `--preset {engine}`.")
+
+
 @contextmanager
 def _calls(base: str, transport: httpx.BaseTransport | None) -> Iterator[httpx.Client]:
     wire = Wire(
@@ -198,10 +208,18 @@ class _Discovery(Struct):
 
     def _preset(self) -> str:
         """Return the hint for the engine that answers here; nothing if it is none that is known."""
-        engine = next(filter(None, (engine_at(path, self._get(path).json()) for path in SIGNS)), "")
+        engine = self.engine()
         if engine == _VECTORS_ONLY:
             return NO_WORDS
         return f"This is an engine with a preset: `--preset {engine} --probe {self._base}`." if engine else ""
+
+    def engine(self) -> str:
+        """Return the preset of the engine that answers here; nothing if it is none that is known."""
+        for path in SIGNS:
+            name = engine_at(path, self._get(path).json())
+            if name or not self._connected:
+                return name
+        return ""
 
     def _no_path(self, document: Any) -> UsageError:
         missing = f"{self._base} describes nothing that looks like a search"

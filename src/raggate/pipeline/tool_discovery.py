@@ -104,8 +104,7 @@ def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
         texts = enumerated(list(shape.texts[:20])) or "none"
         raise UsageError(
             f"no part of a passage in {shape.list} looks like the path of its note. Its texts are {texts}",
-            hint="Name it with `--map rel_path=meta.file`, or with `--map doc_id=id` if there is only an id. "
-            "If another call returns the path of an id, add `chunk` to the written file: docs/adapters.md.",
+            hint="Name it with `--map rel_path=meta.file`, or with `--map doc_id=id` if there is only an id.",
         )
     chunks: dict[str, Any] = {name: paths_by_part[name] for name in ChunkFields.model_fields if name in paths_by_part}
     prefix = _prefix(chunks, root, wanted)

@@ -17,7 +17,7 @@ from raggate.base.yamlio import block
 from raggate.config import schema
 from raggate.inputs.text_places import finder
 from raggate.models.golden import Vault
-from raggate.pipeline.discovery import Wanted, discover
+from raggate.pipeline.discovery import Wanted, discover, refuse_other_engine
 from raggate.service.engines import NO_WORDS
 from tables import each_row
 from tries import tried
@@ -364,3 +364,23 @@ def test_an_engine_that_is_known_has_a_preset(page: str, answer: dict[str, Any],
         discovered(Api({page: answer}), url)
     known = f"This is an engine with a preset: `--preset {preset} --probe {URL}`."
     assert caught.value.hint == (known if preset else NO_WORDS)
+
+
+@each_row(
+    ("page", "answer", "said", "hint"),
+    [
+        ("/api/v2/heartbeat", {"nanosecond heartbeat": 1}, f"{URL} takes vectors and no words", NO_WORDS),
+        ("/v1/meta", {"modules": {}}, f"{URL} is not for the preset chroma", "It is weaviate: `--preset weaviate`."),
+    ],
+)
+def test_a_preset_is_refused_at_another_engine(page: str, answer: dict[str, Any], said: str, hint: str) -> None:
+    """Before anything is written, an engine that the preset is not for says so by a page that it alone has."""
+    with pytest.raises(UsageError) as caught:
+        refuse_other_engine("chroma", URL, httpx.MockTransport(Api({page: answer})))
+    assert (str(caught.value), caught.value.hint) == (said, hint)
+
+
+@each_row("pages", [{}, {"/": {"tagline": "You Know, for Search"}}, {"/": ["a", 1]}])
+def test_a_preset_is_taken_where_nothing_speaks_against_it(pages: dict[str, Any]) -> None:
+    """Its own engine, a service that is no engine, and one whose pages say nothing are taken as they are."""
+    refuse_other_engine("elasticsearch", URL, httpx.MockTransport(Api(pages)))
