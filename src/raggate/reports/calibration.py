@@ -81,8 +81,7 @@ def _cells(row: _Row) -> tuple[str, ...]:
 
 def _meaning(calibration: Calibration, rows: Sequence[_Row]) -> Iterator[str]:
     inside = [row for row in rows if row.inside]
-    for row in inside:
-        name, noise, allowed = row.words()
+    for name, noise, allowed in (row.words() for row in inside):
         yield f"A tolerance of {allowed} on {name} is inside this API's noise of {noise}."
     if calibration.pairs:
         shares = (f"{policy} {percent(red / calibration.pairs)}" for policy, red in calibration.alarms.items())

@@ -24,10 +24,7 @@ _WIDTH = 120
 
 
 def render(review: Review, case_id: str, links: Links | None) -> str:
-    """Write all that a review knows of a question, mode by mode, as far as a comment holds it; else lists are left out.
-
-    Empty where the review has no such question.
-    """
+    """Write all that a review knows of a question, mode by mode; without lists where a comment cannot hold them."""
     items = [item for item in review.run.results if item.case.id == case_id]
     sides, passages = Sides.of(review, {(item.result.mode, case_id) for item in items}), Passages(review.run)
     if review.comparison.incomparable:
@@ -51,14 +48,9 @@ def _standing(item: LabelledResult, review: Review, sides: Sides, links: Links |
     case = item.case
     lines = [f"- **{inert(case.question)}** <sub>{inert(case.id)}</sub>"]
     lines += filter(None, [_course(item, review, sides)])
-    if not case.answerable:
-        lines.append("expected: no answer")
-    elif case.gold_supports:
-        places = [
-            as_read(gold.rel_path or gold.chunk_id or gold.doc_id or "", gold.heading_path)
-            for gold in case.gold_supports
-        ]
-        lines.append(f"expected: {listed(places, most=3)}")
+    names = [(gold.rel_path or gold.chunk_id or gold.doc_id or "", gold.heading_path) for gold in case.gold_supports]
+    expected = listed([as_read(*name) for name in names], most=3) if case.answerable else "no answer"
+    lines += [f"expected: {expected}"] if expected else []
     return "<br>\n  ".join(lines)
 
 
@@ -79,14 +71,10 @@ def _course(item: LabelledResult, review: Review, sides: Sides) -> str:
 
 
 def _place(score: CaseScore | None, item: LabelledResult) -> str:
-    if score is None:
-        return ""
-    if item.case.answerable:
+    if score is not None and item.case.answerable:
         return f"rank {score.rank}" if score.rank else "not found"
-    abstained = score.values.get(ABSTENTION_ACCURACY)
-    if abstained is None:
-        return ""
-    return "abstained" if abstained == 1 else "did not abstain"
+    abstained = None if score is None else score.values.get(ABSTENTION_ACCURACY)
+    return "" if abstained is None else "abstained" if abstained == 1 else "did not abstain"
 
 
 def _lists(item: LabelledResult, sides: Sides, passages: Passages) -> str:

@@ -87,7 +87,7 @@ def digest(text: str) -> str:
 
 
 def render(ended: Ended, prefix: str = "") -> str:
-    """Render what was lost, an error if it makes the verdict red, else a note; no verdict is an execution that failed."""
+    """Render what was lost, an error if it makes the verdict red, else a note; without a verdict nothing."""
     results: list[dict[str, Any]] = []
     level, version, whole = "error", "", False
     if isinstance(ended, RunFailure):

@@ -47,6 +47,5 @@ def render(test: SmokeTest, *, width: int = 100) -> str:
 def _share(field: FilledField) -> str:
     if field.filled is None:
         return _NOTHING
-    if field.of == 1 or not field.of:
-        return "yes" if field.filled else "no"
-    return f"{field.filled} of {field.of}"
+    once = "yes" if field.filled else "no"
+    return f"{field.filled} of {field.of}" if field.of > 1 else once

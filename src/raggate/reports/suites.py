@@ -66,10 +66,7 @@ def render(
     size: Callable[[str], int] = utf16_units,
     limit: int = COMMENT_LIMIT,
 ) -> str:
-    """Render the comment or step summary about all suites of a step, in at most `limit` as `size` measures.
-
-    A line for each, worst first, is always kept. Below that stands what each has to say, as far as there is room.
-    """
+    """Render the page about all suites of a step: a line for each, worst first, and what each says if there is room."""
     ordered = ranked(outcomes)
     lines = [line(bold(f"{summed(ordered)}.")), line("Each has its own verdict, and the worst is that of the step.")]
     rows = [

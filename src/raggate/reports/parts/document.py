@@ -91,10 +91,7 @@ class Bullets(Struct, frozen=True):
 
 
 class Table(Struct, frozen=True):
-    """Rows under the names of their columns.
-
-    `numbers` names the columns that are set to the right, on one line. Of a `whole` table no row is ever left out.
-    """
+    """Rows under the names of their columns, `numbers` to the right; of a `whole` table no row is left out."""
 
     head: tuple[str, ...]
     rows: Sequence[tuple[Cell, ...]]
@@ -171,10 +168,7 @@ def page(
 
 
 def with_folds(text: str, folds: Iterable[tuple[str, str]], size: Callable[[str], int], limit: int, more: str) -> str:
-    """Put whole pages below a page, each folded under its title; if they do not all fit, `more` is put in their place.
-
-    Titles and pages are Markdown already.
-    """
+    """Put pages of Markdown below a page, each folded under its title; `more` stands for those that do not fit."""
     for title, body in folds:
         added = f"\n{folded(title, body.strip())}\n"
         if size(text) + size(added) > limit - size(more) - len(_GAP):

@@ -19,18 +19,15 @@ from raggate.scoring.figures import title
 
 def sentence(scorecard: Scorecard) -> str:
     """Which share of the passages at each cut-off is unjudged; nothing where all are judged or none came back."""
-    parts = "; ".join(filter(None, (_of_mode(scorecard, mode) for mode in scorecard.slices)))
-    return f"{parts}: passages without a label count as misses." if parts else ""
-
-
-def _of_mode(scorecard: Scorecard, mode: str) -> str:
-    values = scorecard.slices[mode].get(OVERALL, {})
-    depths = sorted(k for metric in values if (k := depth(metric)) and metric == at_depth(UNJUDGED, k))
-    shares = {k: share for k in depths if (share := values[at_depth(UNJUDGED, k)].value) is not None}
-    if not any(shares.values()):
-        return ""
-    several = f"{mode} " if scorecard.several_modes else ""
-    return several + " · ".join(f"unjudged@{k} {percent(share)}" for k, share in shares.items())
+    parts = []
+    for mode, slices in scorecard.slices.items():
+        values = slices.get(OVERALL, {})
+        depths = sorted(k for metric in values if (k := depth(metric)) and metric == at_depth(UNJUDGED, k))
+        shares = {k: share for k in depths if (share := values[at_depth(UNJUDGED, k)].value) is not None}
+        several = f"{mode} " if scorecard.several_modes else ""
+        if any(shares.values()):
+            parts.append(several + " · ".join(f"unjudged@{k} {percent(share)}" for k, share in shares.items()))
+    return f"{'; '.join(parts)}: passages without a label count as misses." if parts else ""
 
 
 def lines_of(review: Review) -> list[str]:

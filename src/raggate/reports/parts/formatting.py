@@ -5,12 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.base.numbers import counted, fixed, often
-from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.schema import DESCRIPTION
 from raggate.models.comparison import Comparison, Flip
 from raggate.models.metric_names import UNJUDGED, family
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
+from raggate.models.scorecard import EPSILON, OVERALL, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review, of_parts
 from raggate.scoring import score
 from raggate.scoring.repeats import Repeated
@@ -69,7 +68,7 @@ def main_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
 
     def order(row: GatedMetric) -> tuple[str, int, tuple[str | int, ...]]:
         harmless = 2 if row.status not in BAD else int(bool(row.unproven))
-        return row.delta.mode, harmless, _natural(row.delta.metric)
+        return row.delta.mode, harmless, natural(row.delta.metric)
 
     return sorted(shown, key=order)
 
@@ -79,7 +78,7 @@ def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
     main = main_rows(rows)
     moved = [row for row in rows if row.delta.slice == OVERALL and row.delta.differs and row not in main]
     shown = [row for row in moved if family(row.delta.metric) != UNJUDGED]
-    return sorted(shown, key=lambda row: (row.delta.mode, _natural(row.delta.metric)))
+    return sorted(shown, key=lambda row: (row.delta.mode, natural(row.delta.metric)))
 
 
 def slice_rows(rows: Sequence[GatedMetric], *, better: bool = False) -> list[GatedMetric]:
@@ -87,18 +86,7 @@ def slice_rows(rows: Sequence[GatedMetric], *, better: bool = False) -> list[Gat
     shown = [row for row in of_parts(rows) if row.status == ("better" if better else "worse")]
     if better:
         shown = [row for row in shown if abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON]
-    return sorted(shown, key=lambda row: (-abs(row.delta.delta or 0.0), row.delta.slice, _natural(row.delta.metric)))
-
-
-def measured(scorecard: Scorecard) -> list[tuple[str, str, MetricValue]]:
-    """Return mode, metric and value over all cases of what is gated by default, where nothing is compared."""
-    return [
-        (mode, metric, values[metric])
-        for mode, slices in scorecard.slices.items()
-        for values in [slices.get(OVERALL, {})]
-        for metric in sorted(set(values) & set(DEFAULT_GATED), key=_natural)
-        if values[metric].n
-    ]
+    return sorted(shown, key=lambda row: (-abs(row.delta.delta or 0.0), row.delta.slice, natural(row.delta.metric)))
 
 
 def compared(comparison: Comparison) -> str:
@@ -205,6 +193,6 @@ def _calls(scorecard: Scorecard, operations: Operations) -> Iterator[str]:
         yield f"index {', '.join(sizes)}"
 
 
-def _natural(name: str) -> tuple[str | int, ...]:
+def natural(name: str) -> tuple[str | int, ...]:
     """Order `hit_at_3` before `hit_at_10`."""
     return tuple(int(part) if part.isdigit() else part for part in name.split("_"))

@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Sequence
 
 from raggate.base.numbers import counted
+from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.models.comparison import Delta
 from raggate.models.metric_names import counted_metrics
-from raggate.models.scorecard import EPSILON, MetricValue, Scorecard
+from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.document import KEPT, Cell, Part, Span, Table, bulleted, line
@@ -90,11 +91,17 @@ def measured(review: Review) -> Part:
 
 
 def measured_rows(scorecard: Scorecard) -> list[tuple[str, str, str]]:
-    """Return metric, value and number of questions."""
+    """Return metric, value and number of questions of what is gated by default, where nothing is compared."""
     several = scorecard.several_modes
+    values = (
+        (mode, metric, slices[OVERALL][metric])
+        for mode, slices in scorecard.slices.items()
+        for metric in sorted({*slices.get(OVERALL, {})} & {*DEFAULT_GATED}, key=formatting.natural)
+    )
     return [
         (_named(metric, mode, several=several), figures.measured(metric, value), str(value.n))
-        for mode, metric, value in formatting.measured(scorecard)
+        for mode, metric, value in values
+        if value.n
     ]
 
 
