@@ -74,7 +74,7 @@ class Request(Struct, frozen=True, kw_only=True):
     path: str
     content: bytes | None = None
     accept: str = _JSON
-    limit: int | None = None
+    limit: int = MOST_JSON_BYTES
     leave: bool = False
     repeatable: bool = True
     find_existing: Callable[[], Any | None] | None = None
@@ -337,10 +337,8 @@ class GitHub(AbstractContextManager["GitHub"]):
 
     def _pause(self, request: Request, wait: Wait, number: int) -> None:
         self._left_s -= wait.seconds
-        self._say(
-            f"GitHub: {request.label} again in {setting(wait.seconds)} s because of {wait.reason} "
-            f"(retry {number} of {MOST_RETRIES})"
-        )
+        why = f"because of {wait.reason} (retry {number} of {MOST_RETRIES})"
+        self._say(f"GitHub: {request.label} again in {setting(wait.seconds)} s {why}")
         self._sleep(wait.seconds)
 
     def _exchanged(self, request: Request) -> Answer:
@@ -371,29 +369,27 @@ class GitHub(AbstractContextManager["GitHub"]):
             answer = Answer(
                 status=status,
                 headers=response.headers,
-                body=b"" if location else self._body(response, request.limit or MOST_JSON_BYTES, end),
+                body=b"" if location else self._body(response, request.limit, end),
                 cross_origin=not at_home,
                 next_url=response.links.get("next", {}).get("url", ""),
             )
             return answer, location
 
     def _body(self, response: httpx.Response, limit: int, end: float) -> bytes:
-        pieces, size = [], 0
-        bad = response.status_code >= 300
+        bad, content = response.status_code >= 300, bytearray()
         encoding = response.headers.get("content-encoding", "identity").lower()
         if encoding != "identity":
             # a few bytes could unpack to gigabytes
             raise GitHubError(f"the server's answer is packed ({cut(encoding)}), expected it as it is")
         for piece in response.iter_bytes():
-            pieces.append(piece)
-            size += len(piece)
-            if bad and size > _ERROR_BYTES:
+            content += piece
+            if bad and len(content) > _ERROR_BYTES:
                 break
-            if not bad and size > limit:
+            if not bad and len(content) > limit:
                 raise GitHubError(f"the server's answer is larger than {limit} bytes", status=response.status_code)
             if self._clock() > end:
                 raise httpx.ReadTimeout(f"the answer is not complete after {fixed(REQUEST_S, 0)} seconds")
-        return b"".join(pieces)[:_ERROR_BYTES] if bad else b"".join(pieces)
+        return bytes(content[:_ERROR_BYTES] if bad else content)
 
     def _at_home(self, url: httpx.URL) -> bool:
         """Return whether a URL is at the API's own origin: scheme, host and port."""
