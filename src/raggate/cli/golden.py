@@ -266,8 +266,7 @@ def add(
     """Add a question and choose the passages that answer it.
 
     Asks the API and shows its first ten passages to choose from. Without a terminal, choose with --pick, --anchor or
-    --unanswerable; run it once without them to see the numbers for --pick. Everything else of a question can be changed
-    in its line of the golden set.
+    --unanswerable: run it once without them to see the numbers for --pick.
     """
     from raggate.frontends.answers import QuestionAdded
     from raggate.models.golden import Case
@@ -361,11 +360,9 @@ def propose(
 ) -> Answer[QuestionsProposed]:
     """Propose questions about the notes, which a person accepts.
 
-    They are made of tables, lists and definitions, and by a model only with --model.
-    Each has the passage that answers it and quotes no heading.
-    None is added to the golden set until a person accepts it, in the terminal or with --accept; until then proposals
-    wait in a file. With --model, questions by the first model of `judges` come first, and those made by rule fill the
-    rest.
+    They are made of tables, lists and definitions. Each has the passage that answers it and quotes no heading. With
+    --model, questions by the first model of `judges` come first. Proposals wait in a file until a person accepts them,
+    in the terminal or with --accept.
     """
     from raggate.frontends.answers import QuestionsProposed, WaitingProposal
     from raggate.pipeline import authoring

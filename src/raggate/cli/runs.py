@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from shlex import quote
 from typing import TYPE_CHECKING
@@ -79,7 +78,9 @@ def _show(out: Path) -> Answer[RunList]:
         unknown = error.message
     if stored:
         table = [("run", "when (UTC)", "suite", "made by", "verdict", "asked", "size"), *map(_cells, stored)]
-        click.echo("\n".join(_aligned(table)))
+        widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+        for row in table:
+            click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
         total = f"{counted(len(stored), 'run')}, {_size(sum(run.size for run in stored))}"
         click.echo(log_line(f"{total} in {console.short_path(out)}"))
         for run in stored:
@@ -126,11 +127,6 @@ def _cells(run: StoredRun) -> tuple[str, ...]:
     maker = f"{run.command}: {run.build}" if run.build else run.command
     cells = (log_line(text) or "-" for text in (run.suite, maker, run.verdict))
     return (run.name, when, *cells, asked, _size(run.size))
-
-
-def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _size(number: int) -> str:

@@ -136,11 +136,7 @@ class Probed(Struct, frozen=True, kw_only=True):
 
 
 class Proved(Struct, frozen=True, kw_only=True):
-    """Which faults the gate caught.
-
-    Attributes:
-        directory: where the reports are.
-    """
+    """Which faults the gate caught."""
 
     directory: Path
     proof: dict[str, Any]
@@ -182,7 +178,6 @@ class StoredRunRow(Struct, frozen=True, kw_only=True):
 
     Attributes:
         started: when it began, UTC, ISO 8601.
-        suite: the suite; empty where that is not known.
         verdict: its verdict; null without one.
         partial: which part of the golden set was asked; null for all of it.
         stopped: whether it ended before all questions were asked.
@@ -208,7 +203,6 @@ class RunList(Struct, frozen=True, kw_only=True):
     """The run directories.
 
     Attributes:
-        out: where they are.
         runs: the runs, the newest first.
     """
 
@@ -220,7 +214,6 @@ class RunsPruned(Struct, frozen=True, kw_only=True):
     """Which run directories were deleted.
 
     Attributes:
-        out: where they are.
         written: false with --dry-run.
     """
 
@@ -283,11 +276,7 @@ class BaselineValue(Struct, frozen=True, kw_only=True):
 
 
 class BaselineShown(Struct, frozen=True, kw_only=True):
-    """What a baseline says.
-
-    Attributes:
-        provenance: where it is from.
-    """
+    """What a baseline says."""
 
     source: str
     suite: str
@@ -300,11 +289,8 @@ class BaselineVersion(Struct, frozen=True, kw_only=True):
     """A version of a baseline file in git. Texts in it are those of its commit.
 
     Attributes:
-        date: when, ISO 8601.
         problem: why it cannot be read; null where it can.
         measured: when that began, as the file says.
-        reason: why, as the file says.
-        cases: its questions; null where it cannot be read.
         other_questions: whether it asks other questions than the version before.
         values: by mode and metric, over all questions.
     """
@@ -349,7 +335,6 @@ class Undecided(Struct, frozen=True, kw_only=True):
     """A question without a clear answer.
 
     Attributes:
-        place: where it stands.
         reason: why it was not taken.
     """
 
@@ -377,11 +362,7 @@ class WaitingProposal(Struct, frozen=True, kw_only=True):
 
 
 class QuestionsProposed(Struct, frozen=True, kw_only=True):
-    """Proposed questions, and what was decided about them.
-
-    Attributes:
-        accepted: ids taken over.
-    """
+    """Proposed questions, and what was decided about them."""
 
     accepted: tuple[str, ...]
     rejected: tuple[str, ...]

@@ -158,7 +158,7 @@ def choose(request: Request, inputs: Inputs) -> Selection | None:
 
 
 def with_failed_fixed(request: Request) -> Request:
-    """Return the request with the questions that `--failed` stands for now, whatever later runs say of them."""
+    """Return the request with the questions that `--failed` stands for now."""
     with load_inputs(request) as inputs:
         return replace(request, broken=_broken(request, inputs))
 

@@ -64,9 +64,8 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, request: Request, inputs: Inputs, directory: Path, settings: Judges) -> Jury:
         """Make the judges ready for a run, whose directory takes new replies when the inputs are those of a commit."""
-        known = stored_replies(inputs.cassette)
         path = directory / FILE if inputs.against is not None else place(request.root, settings.cassette)
-        tape = Cassette(known, path, fresh=settings.mode == "refresh")
+        tape = Cassette(stored_replies(inputs.cassette), path, fresh=settings.mode == "refresh")
         graded = graded_by_people(inputs.canary, settings)
         jury = cls(settings=settings, tape=tape, canary=graded, environment=request.environment, say=request.say)
         jury.warn_of_missing_keys()
@@ -87,9 +86,12 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         by = ", ".join(model.model for model in self.settings.models)
         self.say(f"judging {counted(len(items), 'answer')} by {by}{once_more}")
 
+        def say_progress(done: int) -> None:
+            if done * STEPS // len(items) > (done - 1) * STEPS // len(items):
+                self.say(f"judged {done} of {counted(len(items), 'answer')}")
+
         async def work(bench: Bench) -> tuple[JudgedRun, Mapping[str, float]]:
-            judged = await judge_run(items, self.settings, self.canary, bench, self.progress(len(items)))
-            return judged, bench.took
+            return await judge_run(items, self.settings, self.canary, bench, say_progress), bench.took
 
         (judged, took), spending = self.ask(work)
         self._say_outcome(judged)
@@ -110,15 +112,6 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
                 return session.run(work, self.settings, self.environment, self.tape, ended=lambda: bool(came))
         finally:
             self.tape.put_in_order()
-
-    def progress(self, total: int) -> Callable[[int], None]:
-        """Return what takes the number of answers so far that were judged, or could not be, of a total."""
-
-        def say_progress(done: int) -> None:
-            if done * STEPS // total > (done - 1) * STEPS // total:
-                self.say(f"judged {done} of {counted(total, 'answer')}")
-
-        return say_progress
 
     def _say_outcome(self, judged: JudgedRun) -> None:
         for score, coverage in judged.summary.scores.items():

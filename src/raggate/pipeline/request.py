@@ -62,13 +62,12 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         remote: opens a revision that the local repository does not have; None outside the action.
         first_run: what the first run takes from the change's own configuration, if a revision without a configuration
             means one; None if that is an error.
-        choice: which questions are asked; all of them unless it says otherwise.
         broken: the questions that `--failed` stands for; None for those that the stored runs name.
-        resume: the directory of a run or shard that was killed and goes on, or its name; None to begin one.
-        head: the full id of the commit under test, where whoever started raggate knows it; None for the checkout's.
+        resume: the directory of a run or shard that was killed and goes on, or its name.
+        head: the full id of the commit under test; None for the checkout's.
         matched: whether a pattern names the configuration: without the file there is no such suite.
-        reports: the reports that also go into files that somebody names, as `FORMAT=FILE`.
-        retriever: a function or retriever of this process, asked in place of the configured program; None for none.
+        reports: reports that also go into files, as `FORMAT=FILE`.
+        retriever: a function or retriever of this process, asked in place of the configured program.
     """
 
     config_file: Path

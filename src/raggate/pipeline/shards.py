@@ -165,10 +165,8 @@ def run(request: Request, shard: Shard) -> ShardResult:
     """Ask the questions of one shard; leave a directory with the answers and how it ended."""
     with load_inputs(request) as inputs:
         if request.choice != EVERYTHING:
-            raise UsageError(
-                f"{request.choice.words} cannot be combined with --shard: shards ask all questions",
-                hint="Remove --shard to ask only a part.",
-            )
+            problem = f"{request.choice.words} cannot be combined with --shard: shards ask all questions"
+            raise UsageError(problem, hint="Remove --shard to ask only a part.")
         parent = run_directory.safe_runs(request)
         checkout = sources.head(request.root, request.remote)
         cases = cases_of(inputs.golden, shard)

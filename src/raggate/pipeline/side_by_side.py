@@ -190,15 +190,11 @@ def _build(request: Request, settings: Config, kind: SideKind, value: str) -> It
 def _of_revision(request: Request, settings: Config, revision: str) -> Iterator[Build]:
     commit, top = _commit(request, revision), sources.top_of(request.root, None)
     if commit is None or top is None:
-        raise UsageError(
-            f"{quoted(revision)}: no such revision in the repository of {request.config_place}", hint=_HINT
-        )
+        problem = f"no such revision in the repository of {request.config_place}"
+        raise UsageError(f"{quoted(revision)}: {problem}", hint=_HINT)
     if settings.api.command is None and not any(container.build for container in settings.api.containers().values()):
-        raise UsageError(
-            f"{quoted(revision)}: a revision needs an API that raggate builds or runs, with `api.command` or "
-            "`api.container.build`",
-            hint="Name images or addresses instead.",
-        )
+        problem = "a revision needs an API that raggate builds or runs, with `api.command` or `api.container.build`"
+        raise UsageError(f"{quoted(revision)}: {problem}", hint="Name images or addresses instead.")
     with sources.at(top, commit) as source:
         root = source.directory(".") / request.root.resolve().relative_to(top.resolve())
         checkout = Checkout(commit=commit, dirty=False)

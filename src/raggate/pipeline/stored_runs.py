@@ -216,10 +216,8 @@ def named(name: str, out: Path, suite: str = "") -> Path:
         return (exact or fitting)[0].directory
     if fitting:
         names = ", ".join(run.name for run in fitting[:SHOWN]) + (", …" if len(fitting) > SHOWN else "")
-        raise UsageError(
-            f"{quoted(name)} is the beginning of {len(fitting)} run directories: {names}",
-            hint="Write more of the name.",
-        )
+        problem = f"{quoted(name)} is the beginning of {len(fitting)} run directories: {names}"
+        raise UsageError(problem, hint="Write more of the name.")
     raise UsageError(f"{quoted(name)}: no such directory, and no run in {out} has a name that begins so", hint=_HINT)
 
 
@@ -265,17 +263,13 @@ def broken(out: Path, suite: str) -> frozenset[str]:
         if asked is None:
             break
     if not names:
-        raise UsageError(
-            f"--failed: no run of suite {suite!r} in {out} says which questions are broken",
-            hint="Run `raggate check` first.",
-        )
+        problem = f"no run of suite {suite!r} in {out} says which questions are broken"
+        raise UsageError(f"--failed: {problem}", hint="Run `raggate check` first.")
     refuse_committed(out, names, "--failed")
     cases = frozenset(case for case, fails in status.items() if fails)
     if not cases:
-        raise UsageError(
-            f"--failed: no question was broken when it was last asked (newest run: {names[0]})",
-            hint="Run `raggate check` to ask all questions.",
-        )
+        problem = f"no question was broken when it was last asked (newest run: {names[0]})"
+        raise UsageError(f"--failed: {problem}", hint="Run `raggate check` to ask all questions.")
     return cases
 
 

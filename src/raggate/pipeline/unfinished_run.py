@@ -197,14 +197,12 @@ class UnfinishedRun(Struct, kw_only=True):
         differing = differences(before.means, self.asking.means)
         differing += [_WORDS[key] for key in keys if getattr(before, key) != getattr(self.asking, key)]
         if differing:
-            raise UsageError(
-                f"{self.directory}: cannot be resumed, because it was asked with other settings: {differ(differing)}",
-                hint=f"Give the same files and flags as before. {_ANEW}",
-            )
+            problem = f"cannot be resumed, because it was asked with other settings: {differ(differing)}"
+            hint = f"Give the same files and flags as before. {_ANEW}"
+            raise UsageError(f"{self.directory}: {problem}", hint=hint)
         if before.means.api.kind == "source" and not before.means.api.id:
-            raise UsageError(
-                f"{self.directory}: outside git raggate cannot tell whether the API's source is unchanged", hint=_ANEW
-            )
+            problem = "outside git raggate cannot tell whether the API's source is unchanged"
+            raise UsageError(f"{self.directory}: {problem}", hint=_ANEW)
         # the header was written as the API was up, and the answers after it
         took = 0.0
         with suppress(FileNotFoundError):
@@ -259,15 +257,11 @@ class UnfinishedRun(Struct, kw_only=True):
         if self.asking.images != images:
             raise CannotTell(f"{self.directory}: the API runs from another image than before", hint=_ANEW)
         if self.asking.index != index:
-            raise CannotTell(
-                f"{self.directory}: the API has another index than before: {_counts(index)}, it was "
-                f"{_counts(self.asking.index)}",
-                hint=_ANEW,
-            )
+            counts = f"{_counts(index)}, it was {_counts(self.asking.index)}"
+            raise CannotTell(f"{self.directory}: the API has another index than before: {counts}", hint=_ANEW)
         if self.asking.means.api.kind == "url" and not index_values(answers.results, answers.index):
-            raise CannotTell(
-                f"{self.directory}: the API reports nothing about its index, which may have changed", hint=_ANEW
-            )
+            problem = "the API reports nothing about its index, which may have changed"
+            raise CannotTell(f"{self.directory}: {problem}", hint=_ANEW)
 
     def can_be_resumed(self, answers: AnswersSoFar) -> bool:
         """Return whether it could be resumed if it ended now: whether anything tells that the API is the same."""
@@ -288,11 +282,8 @@ class UnfinishedRun(Struct, kw_only=True):
         """Refuse answers that were given from several indexes, as far as they tell."""
         values = index_values(answers.results, None) if self._answered else {}
         if several := [key for key, texts in values.items() if len(texts) > 1]:
-            raise CannotTell(
-                f"{self.directory}: answers from before and after the interruption come from different indexes: "
-                f"{', '.join(several)}",
-                hint=_ANEW,
-            )
+            problem = "answers from before and after the interruption come from different indexes"
+            raise CannotTell(f"{self.directory}: {problem}: {', '.join(several)}", hint=_ANEW)
 
     def end(self, ended: Ended, rows: Iterable[bytes]) -> None:
         """Pack all rows of a shard, and note how it ended."""
