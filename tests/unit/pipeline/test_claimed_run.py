@@ -40,6 +40,9 @@ SETTINGS = make_config(
 )
 
 
+PRIVATE, PRINCIPAL = probe_plan.plan(SETTINGS, make_golden(make_labelled().case), VAULT, ("work/diary.md",))
+
+
 def claimed(*answers: ProbeAnswer) -> tuple[Run, Inputs]:
     """Build a run as an artifact holds it, which calls nothing private, and the trusted inputs it is judged by."""
     item = make_labelled()
@@ -55,14 +58,12 @@ def accepted(run: Run, inputs: Inputs) -> Run:
 
 def test_the_trusted_inputs_say_what_is_asked_and_what_is_private() -> None:
     """Answers to their probes are believed; other probes are dropped, missing ones are not answered."""
-    _, inputs = claimed()
-    private, principal = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
     result = make_result(response=make_response(make_chunk()))
-    other = replace(private, question="What nobody asked?")
-    run, inputs = claimed(ProbeAnswer(probe=other, result=result), ProbeAnswer(probe=private, result=result))
+    other = replace(PRIVATE, question="What nobody asked?")
+    run, inputs = claimed(ProbeAnswer(probe=other, result=result), ProbeAnswer(probe=PRIVATE, result=result))
     kept = accepted(run, inputs).probes
     assert kept.private == ("work/diary.md",)
-    assert [answer.probe for answer in kept.answers] == [private, principal]
+    assert [answer.probe for answer in kept.answers] == [PRIVATE, PRINCIPAL]
     first, second = kept.answers
     assert first.result == result
     assert second.result.failure is not None
@@ -133,23 +134,14 @@ def test_how_much_the_index_held_is_kept() -> None:
     assert {key for key in INDEX_FACTS if key not in seen} == {"index_version", "chunker_version", "chunk_tokens"}
 
 
-def test_a_leak_names_a_note_that_there_is() -> None:
-    """What an artifact says of texts is believed of the notes of the base alone: other names are words of its own."""
-    _, inputs = claimed()
-    private, _ = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
+def test_a_probe_has_no_words_of_its_own() -> None:
+    """What an artifact says of texts is believed of the notes of the base alone, and of a failed call not at all."""
     leak = Leak(rank=1, note="work/diary.md")
     result = make_result(response=make_response(make_chunk()))
-    said = ProbeAnswer(probe=private, result=result, leaks=(Leak(rank=1, note="believe me"), leak))
-    run, inputs = claimed(said)
+    run, inputs = claimed(ProbeAnswer(probe=PRIVATE, result=result, leaks=(Leak(rank=1, note="believe me"), leak)))
     assert accepted(run, inputs).probes.answers[0].leaks == (leak,)
-
-
-def test_a_probe_that_failed_has_no_words_of_its_own() -> None:
-    """What an artifact says of a failed call of a probe stands in no sentence of raggate's."""
-    _, inputs = claimed()
-    private, _ = probe_plan.plan(SETTINGS, inputs.golden, VAULT, ("work/diary.md",))
-    said = make_result(failure=make_failure(message="::error::believe me"))
-    run, inputs = claimed(ProbeAnswer(probe=private, result=said))
+    failed = make_result(failure=make_failure(message="::error::believe me"))
+    run, inputs = claimed(ProbeAnswer(probe=PRIVATE, result=failed))
     findings = check_answers(accepted(run, inputs), SETTINGS.invariants, SETTINGS.gate)
     assert {finding.invariant for finding in findings if finding.unseen} == {"principals_isolated", "private_withheld"}
     assert "believe me" not in str(findings)

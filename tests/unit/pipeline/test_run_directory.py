@@ -181,12 +181,10 @@ class TestCreate:
     """A fresh directory for every run."""
 
     def test_named_after_the_start(self, tmp_path: Path) -> None:
-        """The directory is named after the start in UTC, and made with its parents."""
-        assert (
-            run_directory.create(tmp_path / "a" / "b", "2026-01-02T03:04:05Z")
-            == tmp_path / "a" / "b" / "20260102_030405"
-        )
-        assert (tmp_path / "a" / "b" / "20260102_030405").is_dir()
+        """The directory is named after the start in UTC, and made with its parents; the next one gets a number."""
+        made = [run_directory.create(tmp_path / "a" / "b", "2026-01-02T03:04:05Z") for _ in range(2)]
+        assert made == [tmp_path / "a" / "b" / name for name in ("20260102_030405", "20260102_030405_2")]
+        assert all(map(Path.is_dir, made))
 
     @pytest.mark.parametrize(
         ("out", "marker"),
