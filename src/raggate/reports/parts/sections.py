@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import comb
 
 from raggate.base.dates import days_between
 from raggate.base.numbers import counted
 from raggate.base.quote import listed
 from raggate.models.comparison import Comparison, GoldenChanges, NoteChange
 from raggate.models.publication import Links, Publication
-from raggate.models.verdict import Preview, Review
+from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.verdict import GatedMetric, Preview, Review
 from raggate.reports.parts import advice, evidence, formatting, header, metric_tables, questions, reasons
 from raggate.reports.parts.document import (
     KEPT,
@@ -31,6 +33,13 @@ from raggate.reports.parts.reasons import greeted
 from raggate.scoring import figures
 
 SHOWN_NAMES = 30
+
+CHANCE = 0.05
+"""How likely chance alone may be to make a reported gain."""
+
+NAMED = 3
+"""Metrics that an offer names."""
+
 HERE = Publication()
 """Nothing published: no links, no earlier pushes."""
 
@@ -49,6 +58,7 @@ def sections_of(review: Review, publication: Publication = HERE) -> list[Part]:
         header.log(review.run.log, place=advice.log_place(review.run)),
         reasons.findings(review),
         *_compared(review, links),
+        offer(review),
         *if_merged(review),
         header.waivers(review.verdict.waivers),
         header.warnings(review),
@@ -106,6 +116,35 @@ def next_step(review: Review) -> Part:
     title = "" if step else "Reproduce locally"
     blocks = (Paragraph(told), Command(command))
     return Part(name="how to reproduce", title=title, blocks=blocks, folded=not step, rank=KEPT)
+
+
+def offer(review: Review) -> Part:
+    """Offer to promote after merging, when the change makes something better beyond noise and nothing gated worse."""
+    rows = [row for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
+    better = [row for row in rows if row.status == "better" and _beyond_noise(row)]
+    worse = any(row.status in {"within", "worse", "below floor", "vanished"} for row in rows)
+    if review.verdict.outcome != "pass" or worse or not better:
+        return Part(name="an offer to promote", blocks=())
+    named = ", ".join(f"{figures.title(row.delta.metric)} {figures.change(row.delta)}" for row in better[:NAMED])
+    more = f" and {len(better) - NAMED} more" if len(better) > NAMED else ""
+    text = (
+        "After the merge, promote it with the promotion workflow or `raggate promote latest`. Until then a later "
+        "change can lose this gain unnoticed."
+    )
+    blocks = (Paragraph((line(Span(text, "own")),)),)
+    return Part(name="an offer to promote", title=f"📈 Better: {named}{more}", blocks=blocks, rank=3)
+
+
+def _beyond_noise(row: GatedMetric) -> bool:
+    """Return whether a gain is more than chance: a one-sided sign test over the questions that moved, at 5%.
+
+    Without single questions to count, a gain beyond the tolerance has to do.
+    """
+    improved, regressed = row.delta.improved, row.delta.regressed
+    if improved is None or regressed is None:
+        return abs(row.delta.delta or 0.0) > (row.allowed or 0.0) + EPSILON
+    moved = improved + regressed
+    return moved > 0 and sum(comb(moved, count) for count in range(improved, moved + 1)) / 2**moved <= CHANCE
 
 
 def how_sure(review: Review) -> Part:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from raggate.models.comparison import GoldenChanges
@@ -91,3 +92,26 @@ def test_commits_are_linked() -> None:
     """A commit is its first seven digits; what is none is only text."""
     assert commit_link(LINKS, "a" * 40) == f"[`aaaaaaa`](https://forge.example/team/api/commit/{'a' * 40})"
     assert commit_link(LINKS, "@x") == "&#64;&#8288;x"
+
+
+@each_row(
+    ("gained", "lost", "offered"),
+    [
+        pytest.param(5, 0, True, id="one in 32 by chance"),
+        pytest.param(4, 0, False, id="one in 16 by chance"),
+        pytest.param(8, 1, True, id="ten in 512"),
+        pytest.param(6, 2, False, id="37 in 256"),
+        pytest.param(0, 0, False, id="nothing moved"),
+    ],
+)
+def test_an_improvement_is_worth_promoting(gained: int, lost: int, *, offered: bool) -> None:
+    """A gain that chance gives in at most one of twenty cases comes with the advice to promote it after the merge."""
+    found = passing()
+    best = next(row for row in found.verdict.rows if row.gated and row.delta.slice == "overall")
+    better = replace(best, status="better", delta=replace(best.delta, delta=0.1, improved=gained, regressed=lost))
+    rows = tuple(better if row is best else row for row in found.verdict.rows)
+    page = comment.render_whole(replace(found, verdict=replace(found.verdict, rows=rows)))
+    assert ("raggate promote" in page) is offered
+    lower = replace(best, status="within", delta=replace(best.delta, metric="mrr_at_10", delta=-0.01))
+    mixed = comment.render_whole(replace(found, verdict=replace(found.verdict, rows=(*rows, lower))))
+    assert "raggate promote" not in mixed
