@@ -77,7 +77,7 @@ class Reply(Guarded, Struct, frozen=True):
 
 
 class Connection(asyncio.Protocol):
-    """A connection for one exchange at a time, which the event loop opens (`loop.create_connection`)."""
+    """A connection for one exchange at a time, which the event loop opens (`loop.create_connection`) and calls."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -112,8 +112,6 @@ class Connection(asyncio.Protocol):
         self.open = False
         self._transport.abort()
 
-    # --- called by the event loop
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)
         # the loop's own name for what it passes to recv(), 256 KiB if nothing else is said
@@ -143,8 +141,6 @@ class Connection(asyncio.Protocol):
             self._fail(error)
         else:
             self._fail(httpx.ReadError(getattr(error, "strerror", None) or str(error)))
-
-    # --- one exchange
 
     def _send(self, request: Request) -> None:
         http = self._http

@@ -75,14 +75,11 @@ def state_in(told: dict[str, object]) -> IndexState:
         return IndexState(healthy=True, indexing=True, detail='the program writes {"ready": false}')
     named = {name: name for name in ("documents", "chunks") if told.get(name) is not None}
     state = state_of(Index(**named), told) if named else IndexState(healthy=True, indexing=False)
-    return replace(state, versions=_versions(told.get("versions")))
-
-
-def _versions(told: object) -> tuple[str, ...]:
-    """Return what can be read of the versions that a program told: they are context, and decide nothing."""
-    pairs = islice(told.items(), MOST_VERSIONS) if isinstance(told, dict) else ()
+    # context, which decides nothing: what can be read of it
+    versions = told.get("versions")
+    pairs = islice(versions.items(), MOST_VERSIONS) if isinstance(versions, dict) else ()
     texts = (f"{name} {version}" for name, version in pairs if isinstance(version, str))
-    return tuple(sorted(text for text in texts if _VERSION.fullmatch(text)))
+    return replace(state, versions=tuple(sorted(text for text in texts if _VERSION.fullmatch(text))))
 
 
 @dataclass

@@ -76,7 +76,9 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
     that of the build steps in `build.log`. Services are up before anything is built. With `stdio` it has no port: it is
     spoken to through `pipes`, and only its standard error is in the log.
     """
-    port = None if api.stdio else _free_port()
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = None if api.stdio else int(probe.getsockname()[1])
     with prepared(api, workspace, port) as made:
         child = _run(made.group, made.plan, made.log, spoken_to=api.stdio)
 
@@ -134,12 +136,6 @@ class Prepared(Struct, frozen=True, kw_only=True):
     group: ProcessGroup
     log: Log
     lost: Callable[[], ProcessExit | None]
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _plan(settings: CommandBackend, workspace: Workspace, port: int | None, addresses: Mapping[str, str]) -> Plan:

@@ -256,15 +256,8 @@ def _run(client: Client, settings: Build, context: Path, kept_out: list[str], ma
     image = None
 
     def built() -> Iterator[Any]:
-        told = client.build(
-            fileobj=packed,
-            custom_context=True,
-            dockerfile=settings.dockerfile,
-            labels={BUILT: mark},
-            rm=True,
-            forcerm=True,
-            use_config_proxy=False,
-        )
+        options = {"custom_context": True, "rm": True, "forcerm": True, "use_config_proxy": False}
+        told = client.build(fileobj=packed, dockerfile=settings.dockerfile, labels={BUILT: mark}, **options)
         events: Iterator[Any] = docker.utils.json_stream.json_stream(told)
         return events
 

@@ -147,7 +147,6 @@ class Terms(Struct, frozen=True):
 
 
 def _in_header(text: str) -> str:
-    """Write a text as this protocol does in a header, which has no other characters."""
     if _PLAIN.fullmatch(text) and not text.startswith(_ENCODED):
         return text
     return f"{_ENCODED}{base64.b64encode(text.encode('utf-8', 'replace')).decode()}?="
