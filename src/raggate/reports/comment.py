@@ -142,14 +142,12 @@ def render_issue(ended: Ended, publication: Publication, pushes: Sequence[Push],
     """Render the issue about a branch in at most `limit` bytes: the report, and since which push it is red."""
     links, name = publication.links, bold(branch, 100)
     first, newest = (commit(push.head, links) for push in (pushes[0], pushes[-1]))
+    last = (", last at ", newest) if len(pushes) > 1 else ()
+    told = line(name, " has been red since ", first, *last)
+    about = [line("Commits merged together with the first one may be the cause too. A pass closes this issue.")]
     if pushes[-1].verdict == "pass":
-        blocks: tuple[Paragraph, ...] = (
-            Paragraph((line("✅ ", name, " passes again: ", newest, ". Red since ", first),)),
-        )
-    else:
-        last = (", last at ", newest) if len(pushes) > 1 else ()
-        about = "Commits merged together with the first one may be the cause too. A pass closes this issue."
-        blocks = (Paragraph((line(name, " has been red since ", first, *last),)), Paragraph((line(about),), soft=True))
+        told, about = line("✅ ", name, " passes again: ", newest, ". Red since ", first), []
+    blocks = (Paragraph((told,)), Paragraph(tuple(about), soft=True))
     top, *rest = parts_of(ended, publication)
     parts = [top, Part(name="since when", blocks=blocks, rank=KEPT), *rest]
     return page(parts, utf8_bytes, limit, links=links, elsewhere=sections.elsewhere(publication))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from raggate.base.escape import markdown as safe, plain
 from raggate.base.jsonio import as_dict, dumps
 from raggate.models.public_verdict import DiffDocument, Side, SideBySide, SideRow
@@ -60,18 +58,14 @@ def document(both: SideBySide) -> DiffDocument:
 
 def matrix(both: SideBySide) -> tuple[list[str], list[list[str]]]:
     """Return the modes, and for each metric that is gated its name and what became of it in each mode."""
-    rows = _rows(both)
+    overall = [row for row in both.review.verdict.rows if row.delta.slice == OVERALL]
+    rows = [row for row in overall if row.gated or row.status == "no baseline"]
     modes = list(dict.fromkeys(row.delta.mode for row in rows))
     by_place = {(row.delta.metric, row.delta.mode): row for row in rows}
     metrics = dict.fromkeys(row.delta.metric for row in rows)
     return modes, [
         [figures.title(metric), *(_shown(by_place.get((metric, mode))) for mode in modes)] for metric in metrics
     ]
-
-
-def _rows(both: SideBySide) -> Sequence[GatedMetric]:
-    rows = both.review.verdict.rows
-    return [row for row in rows if row.delta.slice == OVERALL and (row.gated or row.status == "no baseline")]
 
 
 def _shown(row: GatedMetric | None) -> str:

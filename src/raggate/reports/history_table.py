@@ -55,9 +55,8 @@ def columns(history: History, wanted: Callable[[str], bool]) -> tuple[Column, ..
 
 def value_of(revision: Revision, column: Column) -> MetricValue | None:
     """Return a version's value of a column, None where it has none."""
-    if revision.baseline is None:
-        return None
-    value = revision.baseline.scorecard.slices.get(column.mode, {}).get(OVERALL, {}).get(column.metric)
+    slices = revision.baseline.scorecard.slices if revision.baseline is not None else {}
+    value = slices.get(column.mode, {}).get(OVERALL, {}).get(column.metric)
     return value if value is not None and value.value is not None and value.n else None
 
 

@@ -40,6 +40,7 @@ Plotted = tuple[GatedMetric, ChangePlot | None]
 """A metric over all questions of a mode, and where its change lies."""
 Grid = tuple[str, list[str], list[tuple[str, dict[str, GatedMetric]]]]
 """A mode, metrics, and each slice with its rows by metric."""
+_STATUS_TONES: dict[str, Tone] = {"better": "good", "same": "soft", "not gated": "soft", "advisory": "soft"}
 _TONES = {"pass": "good", "regression": "bad", "invariant broken": "bad"}
 MOST_LINES = 30
 """Lines of a message of several problems."""
@@ -66,9 +67,7 @@ def tone(row: GatedMetric) -> Tone:
     """Return the tone of a row."""
     if row.status in formatting.BAD:
         return "warn" if row.waived or row.unproven else "bad"
-    if row.status == "better":
-        return "good"
-    return "soft" if row.status in {"same", "not gated", "advisory"} else ""
+    return _STATUS_TONES.get(row.status, "")
 
 
 def grids(review: Review) -> list[Grid]:
@@ -224,12 +223,8 @@ def _trends(review: Review) -> list[Trend]:
     this = TrendPoint(kind="run", stamp=run.started, name=run.run_id, questions=run.golden.hash, values=means)
     points = (*review.context.trend, this)
     shown = [row.delta for row in formatting.main_rows(review.verdict.rows)]
-    drawn = [
-        plots.trend_of(delta.mode, delta.metric, points, newest=this)
-        for delta in shown
-        if delta.metric in means.get(delta.mode, {})
-    ]
-    return [plot for plot in drawn if plot is not None]
+    places = [(delta.mode, delta.metric) for delta in shown if delta.metric in means.get(delta.mode, {})]
+    return [plot for place in places if (plot := plots.trend_of(*place, points, newest=this)) is not None]
 
 
 def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:

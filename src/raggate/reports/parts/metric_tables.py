@@ -137,12 +137,9 @@ def _slice(rows: Sequence[GatedMetric], *, several: bool) -> tuple[str, ...]:
 def in_words(review: Review, most: int) -> list[str]:
     """Write the worst rows in one line each, for a short message."""
     several = review.scorecard.several_modes
-    worst = [row for row in formatting.main_rows(review.verdict.rows) if row.status in BAD]
-    return [
-        f"{name_of(row.delta, several=several)} {figures.change(row.delta)}: {figures.course(row.delta)}, "
-        f"{formatting.status(row)}"
-        for row in worst[:most]
-    ]
+    worst = [row for row in formatting.main_rows(review.verdict.rows) if row.status in BAD][:most]
+    texts = [f"{figures.change(row.delta)}: {figures.course(row.delta)}, {formatting.status(row)}" for row in worst]
+    return [f"{name_of(row.delta, several=several)} {text}" for row, text in zip(worst, texts, strict=True)]
 
 
 def name_of(delta: Delta, *, several: bool) -> str:

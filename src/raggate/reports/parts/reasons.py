@@ -56,9 +56,8 @@ def merging(review: Review) -> list[Reason]:
 
 def first_cause(review: Review) -> Reason | None:
     """Return why there is no verdict, to be said before anything else; None where there is one."""
-    deciding = formatting.deciding(review)
-    untold = review.verdict.outcome != "cannot tell" or formatting.breaks_alone(review) or not deciding
-    return None if untold else deciding[0]
+    unsaid = review.verdict.outcome == "cannot tell" and not formatting.breaks_alone(review)
+    return next(iter(formatting.deciding(review)), None) if unsaid else None
 
 
 def further_reasons(review: Review) -> Iterator[Reason]:
@@ -66,10 +65,10 @@ def further_reasons(review: Review) -> Iterator[Reason]:
     if greeted(review):
         return
     above = {reason.code for reason in merging(review)}
-    for position, reason in enumerate(formatting.deciding(review)):
-        in_sentence = position == 0 and review.verdict.outcome not in {"regression", "failed in part"}
-        elsewhere = reason.invariant is not None or reason.code in above or _shown(reason, review)
-        if not (in_sentence or elsewhere):
+    # the first one is the sentence of a verdict that is no regression
+    said = 0 if review.verdict.outcome in {"regression", "failed in part"} else 1
+    for reason in formatting.deciding(review)[said:]:
+        if reason.invariant is None and reason.code not in above and not _shown(reason, review):
             yield reason
 
 
@@ -92,16 +91,11 @@ def _shown(reason: Reason, review: Review) -> bool:
 
 def further_warnings(review: Review) -> list[Reason]:
     """Return the warnings that no other part tells: not invariants, slices that are tabled, and what merging breaks."""
-    tabled = {(row.delta.mode, row.delta.slice) for row in formatting.slice_rows(review.verdict.rows)}
-    shown = set() if formatting.undecided(review) else tabled
+    rows = [] if formatting.undecided(review) else formatting.slice_rows(review.verdict.rows)
+    tabled = {("slice-worse", row.delta.mode, row.delta.slice) for row in rows}
     above = {reason.code for reason in merging(review)}
-    return [
-        reason
-        for reason in formatting.warnings(review)
-        if reason.invariant is None
-        and reason.code not in above
-        and not (reason.code == "slice-worse" and (reason.mode, reason.slice) in shown)
-    ]
+    others = (reason for reason in formatting.warnings(review) if reason.invariant is None and reason.code not in above)
+    return [reason for reason in others if (reason.code, reason.mode, reason.slice) not in tabled]
 
 
 def capital(reason: Reason) -> str:
