@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
@@ -109,7 +110,8 @@ def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -
     before, now = (side.config.model_dump(mode="json", exclude_none=True) for side in (trusted, change))
     settings = tuple(_settings(before, now))
     keys = [key for key, _, _ in settings]
-    cases = list(_same_name(trusted.golden, change.golden))
+    new = {case.id: case for case in change.golden.cases}
+    cases = [(case, new[case.id]) for case in sorted(trusted.golden.cases, key=attrgetter("id")) if case.id in new]
     looser = loosened(trusted.config, change.config, keys)
     return Preview(
         settings=tuple((_shown(key), before, now) for key, before, now in settings),
@@ -148,13 +150,6 @@ def golden_changes(before: Golden, now: Golden) -> GoldenChanges:
         refiled=tuple(name for name in same if _filed(old[name]) != _filed(new[name])),
         released=tuple(name for name in both if old[name].must_pass and not new[name].must_pass),
     )
-
-
-def _same_name(before: Golden, now: Golden) -> Iterator[tuple[Case, Case]]:
-    new = {case.id: case for case in now.cases}
-    for case in sorted(before.cases, key=lambda case: case.id):
-        if case.id in new:
-            yield case, new[case.id]
 
 
 def advisory_rows(counted: Scorecard, change: Scorecard) -> tuple[Delta, ...]:
