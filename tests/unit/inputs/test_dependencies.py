@@ -29,55 +29,40 @@ def told(root: Path, before: dict[str, str], after: dict[str, str]) -> tuple[str
     return dependencies.changes(root, base, committed(root, {"notes.md": "# B\n", **after}))
 
 
+PYPROJECT = '[project]\nrequires-python = ">=3.§"\ndependencies = ["a==§"]\n[dependency-groups]\ndev = ["b~=§.0"]\n'
+POETRY = '[tool.poetry.dependencies]\na = "^§"\n[tool.poetry.group.x.dependencies]\nb = {version = "§"}\n'
+NPM_LOCK = '{"packages": {"": {"version": "§"}, "node_modules/x/node_modules/@s/a": {"version": "§.0.0"}}}'
+GO = "go 1.§\nrequire x.y/a v§\nrequire (\n\tx.y/b v§.0 // indirect\n)\nexclude x.y/c v§\nexclude (\n\tx.y/d v§\n)\n"
+DOCKER = "FROM --platform=x h:5000/py:3.§ AS one\nFROM one\nFROM d@sha256:§123456789abcdef\n"
+VERSIONS = [
+    # of 1 before, and of 2 after
+    ("uv.lock", LOCK.format("§.20.0"), "haystack-ai 1.20.0 → 2.20.0"),
+    ("pyproject.toml", PYPROJECT, "a 1 → 2, b ~=1.0 → ~=2.0, python >=3.1 → >=3.2"),
+    ("pyproject.toml", POETRY, "a ^1 → ^2, b 1 → 2"),
+    (
+        "package.json",
+        '{"version": "§", "dependencies": {"@s/a": "^§"}, "devDependencies": {"b": "§"}}',
+        "@s/a ^1 → ^2, b 1 → 2",
+    ),
+    ("package-lock.json", NPM_LOCK, "@s/a 1.0.0 → 2.0.0"),
+    ("go.mod", GO, "go 1.1 → 1.2, x.y/a v1 → v2, x.y/b v1.0 → v2.0"),
+    ("api/Dockerfile", DOCKER, "d sha256:1123456789ab → sha256:2123456789ab, h:5000/py 3.1 → 3.2"),
+    ("constraints.txt", "a==§\nb==§\nc==§\nd==§\n", "a 1 → 2, b 1 → 2, c 1 → 2 and 1 more"),
+    ("requirements.txt", "a @ https://u:secret@h/a-§.zip\n", "a changed"),
+]
+
+
 @each_row(
     "name, before, after, words",
     [
+        *((name, text.replace("§", "1"), text.replace("§", "2"), words) for name, text, words in VERSIONS),
         ("requirements.txt", "Haystack_AI==2.20.0\n", "haystack-ai==3.4.0\n", "haystack-ai 2.20.0 → 3.4.0"),
         ("requirements/base.in", "a[x]>=1,<2 ; python_version<'4' # y\n", "a\n", "a >=1,<2 → unpinned"),
         ("dev-requirements.txt", "a==1 --hash=sha256:0\n-r b.txt\n", "a==1 \\\n  --hash=sha256:1\nc==3\n", "c 3 added"),
-        ("requirements.txt", "a @ https://u:secret@h/a-1.zip\n", "a @ https://u:secret@h/a-2.zip\n", "a changed"),
-        ("uv.lock", LOCK.format("2.20.0"), LOCK.format("3.4.0"), "haystack-ai 2.20.0 → 3.4.0"),
         ("svc/Cargo.lock", LOCK.format("1"), LOCK.format("1") + LOCK.format("2"), "haystack-ai 1 → 1 and 2"),
         ("poetry.lock", LOCK.format("1"), "", "haystack-ai 1 removed"),
-        (
-            "pyproject.toml",
-            '[project]\nrequires-python = ">=3.11"\ndependencies = ["a==1"]\n[dependency-groups]\ndev = ["b~=1.0"]\n',
-            '[project]\nrequires-python = ">=3.12"\ndependencies = ["a==2"]\n[dependency-groups]\ndev = ["b~=2.0"]\n',
-            "a 1 → 2, b ~=1.0 → ~=2.0, python >=3.11 → >=3.12",
-        ),
-        (
-            "pyproject.toml",
-            '[tool.poetry.dependencies]\na = "^1"\n[tool.poetry.group.x.dependencies]\nb = {version = "1"}\n',
-            '[tool.poetry.dependencies]\na = "^2"\n[tool.poetry.group.x.dependencies]\nb = {version = "2"}\n',
-            "a ^1 → ^2, b 1 → 2",
-        ),
         ("Cargo.toml", '[dependencies]\na = {version = "1"}\n', '[dependencies]\na = "2"\n', "a 1 → 2"),
-        (
-            "package.json",
-            '{"version": "1", "dependencies": {"@s/a": "^1"}, "devDependencies": {"b": "1"}}',
-            '{"version": "2", "dependencies": {"@s/a": "^2"}, "devDependencies": {"b": "2"}}',
-            "@s/a ^1 → ^2, b 1 → 2",
-        ),
-        (
-            "package-lock.json",
-            '{"packages": {"": {"version": "1"}, "node_modules/x/node_modules/@s/a": {"version": "1.0.0"}}}',
-            '{"packages": {"": {"version": "2"}, "node_modules/x/node_modules/@s/a": {"version": "2.0.0"}}}',
-            "@s/a 1.0.0 → 2.0.0",
-        ),
-        (
-            "go.mod",
-            "go 1.22\nrequire x.y/a v1.0.0\nrequire (\n\tx.y/b v1.0.0 // indirect\n)\nexclude x.y/c v1\n",
-            "go 1.23\nrequire x.y/a v1.1.0\nrequire (\n\tx.y/b v2.0.0 // indirect\n)\nexclude (\n\tx.y/c v2\n)\n",
-            "go 1.22 → 1.23, x.y/a v1.0.0 → v1.1.0, x.y/b v1.0.0 → v2.0.0",
-        ),
         ("go.mod", "require a v1\n", "require a v1\nreplace a => ../a\n", "a changed"),
-        ("constraints.txt", "a==1\nb==1\nc==1\nd==1\n", "a==2\nb==2\nc==2\n", "a 1 → 2, b 1 → 2, c 1 → 2 and 1 more"),
-        (
-            "api/Dockerfile",
-            "FROM --platform=x h:5000/py:3.11 AS one\nFROM d@sha256:0123456789abcdef\n",
-            "FROM --platform=x h:5000/py:3.12 AS one\nFROM one\nFROM d@sha256:123456789abcdef0\n",
-            "d sha256:0123456789ab → sha256:123456789abc, h:5000/py 3.11 → 3.12",
-        ),
         ("x.Dockerfile", "from py\n", "from py:3\n", "py unpinned → 3"),
     ],
 )
