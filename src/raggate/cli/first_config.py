@@ -306,10 +306,8 @@ def _words(known: Known) -> list[str]:
         words = shlex.split(known.program or known.probe)
     except ValueError as error:
         raise UsageError(f"{flag}: {error}") from None
-    if not words and known.program:
-        raise UsageError("--program: expected a command, such as 'node search.mjs notes'")
     if not words:
-        raise UsageError("--probe: expected an address, or the command of an MCP server, such as 'notes-mcp notes'")
+        raise UsageError(f"{flag}: expected a command, such as 'node search.mjs notes'")
     names = {path.resolve(): f"{{vault.{name or _UNNAMED}}}" for name, path in known.there.vaults.items()}
     # not so the program itself
     return [words[0], *(names.get(Path(word).resolve(), word) for word in words[1:])]

@@ -40,7 +40,7 @@ from raggate.models.run import Run
 from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Preview, ReportContext, Review
 from raggate.pipeline import check, claimed_run, judging, previewing, suites
-from raggate.pipeline.request import Request, Voice, check_command
+from raggate.pipeline.request import Request, Voice, command_line
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
 
@@ -291,7 +291,7 @@ def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
 
 
 def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
-    reproduce = check_command(fork.config_path, {"against": inputs.against})
+    reproduce = command_line("check", fork.config_path, {"against": inputs.against})
     baseline = read_baseline(inputs)
     measured = claimed_run.accepted(claimed, inputs, reproduce=reproduce, hint=untrusted_run.UPDATE)
     review = evaluate_run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from heapq import nsmallest
@@ -185,15 +185,12 @@ def check_modes(request: Request, inputs: Inputs) -> None:
 
 def chosen(inputs: Inputs, results: Iterable[Result]) -> tuple[Result, ...]:
     """Choose the answers whose questions are asked again. Shards draw from the whole golden set, as one run does."""
-    lots = drawn(inputs)
+    asking = inputs.config.ask
+    questions = ((mode, case.id) for case, mode in questions_of(inputs.golden.cases, asking.modes))
+    # more than needed, as some may have no answer
+    lots = {*nsmallest(SPARE * asking.repeat_sample, questions, key=lambda question: lot(*question))}
     of_these = (result for result in results if (result.mode, result.case_id) in lots)
-    return repeats.sample(of_these, inputs.config.ask.repeat_sample)
-
-
-def drawn(inputs: Inputs) -> AbstractSet[tuple[str, str]]:
-    """Draw candidates for asking again, by mode and id: more than needed, as some may have no answer."""
-    questions = ((mode, case.id) for case, mode in questions_of(inputs.golden.cases, inputs.config.ask.modes))
-    return {*nsmallest(SPARE * inputs.config.ask.repeat_sample, questions, key=lambda question: lot(*question))}
+    return repeats.sample(of_these, asking.repeat_sample)
 
 
 def ask_again(request: Request, inputs: Inputs, up: Booted, answers: AnswersSoFar) -> None:

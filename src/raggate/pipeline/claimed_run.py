@@ -80,7 +80,14 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
         repeats=tuple(map(trusted, claimed.repeats)),
         stopped=None if claimed.stopped is None else STOPPED,
         log=_its_words(claimed),
-        fingerprint={**_own_account(claimed, inputs, probes), **expected, "notes": inputs.vault.notes},
+        fingerprint={
+            **{key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint},
+            **_index_counts(claimed),
+            **_repeated(claimed, inputs),
+            **({"probes": len(probes.answers)} if probes.answers else {}),
+            **expected,
+            "notes": inputs.vault.notes,
+        },
         config=settings,
         probes=probes,
         judging=None,
@@ -106,12 +113,6 @@ def _probes(claimed: Run, inputs: Inputs) -> Probing:
         return replace(claim, result=_plain_coverage(claim.result), leaks=leaks)
 
     return Probing(answers=tuple(map(believed, planned)), private=private)
-
-
-def _own_account(claimed: Run, inputs: Inputs, probes: Probing) -> dict[str, object]:
-    index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
-    counted = {"probes": len(probes.answers)} if probes.answers else {}
-    return {**index, **_index_counts(claimed), **_repeated(claimed, inputs), **counted}
 
 
 def _repeated(claimed: Run, inputs: Inputs) -> dict[str, object]:

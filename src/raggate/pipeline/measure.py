@@ -305,7 +305,8 @@ def directory_of(
     Until `stack` is left, whatever ends the run leaves the reason in the directory. Without `command` none are kept.
     """
     started = now()
-    if command is not None and unfinished_run.keeps(request, command):
+    # in the action what is left would be another job's to find
+    if command in {"check", "run"} and not request.action:
         cases = golden.asked_of(inputs.golden, selection).cases
         kept = stack.enter_context(_kept(stack, request, inputs, cases, command, started))
         if kept.resumes:

@@ -138,7 +138,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     @property
     def reproduce(self) -> str:
         """The command line that does the same, for reports."""
-        return check_command(str(self.config_file), self._flags)
+        return command_line("check", str(self.config_file), self._flags)
 
     @property
     def _flags(self) -> dict[str, object]:
@@ -159,7 +159,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     def resuming(self, command: str, directory: Path, selection: Selection | None = None, **more: object) -> str:
         """The command line by which a run that ends too early goes on; `more` are further flags, without dashes."""
         flags = {**self._flags, **more, "out": self.out, "resume": os.path.relpath(directory)}
-        words = [_command(command, str(self.config_file), flags)]
+        words = [command_line(command, str(self.config_file), flags)]
         words += ["--store-full-text"] if self.full_text else []
         reports = (f"--report {shlex.quote(report)}" for report in self.reports)
         return " ".join([*words, *reports, *self._choosing(selection)])
@@ -168,11 +168,13 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         """The command line that holds two builds against each other in the same way."""
         sides = [shlex.quote(side) for side in (base, head)]
         words = [self.choice.words] if self.choice.words else []
-        return " ".join([_command("diff", str(self.config_file), {}), *words, *sides])
+        return " ".join([command_line("diff", str(self.config_file), {}), *words, *sides])
 
     def promoting(self, directory: str) -> str:
         """The command line that makes a run directory the baseline of the same suite, in the same place."""
-        return _command(f"promote {shlex.quote(directory)}", str(self.config_file), {"baseline": self.baseline_file})
+        return command_line(
+            f"promote {shlex.quote(directory)}", str(self.config_file), {"baseline": self.baseline_file}
+        )
 
 
 def _judges_change(environment: Mapping[str, str]) -> bool:
@@ -185,12 +187,8 @@ def _judges_change(environment: Mapping[str, str]) -> bool:
     )
 
 
-def check_command(config: str, flags: Mapping[str, object]) -> str:
-    """Write `raggate check` as a command line, with those of the flags that have a value."""
-    return _command("check", config, flags)
-
-
-def _command(command: str, config: str, flags: Mapping[str, object]) -> str:
+def command_line(command: str, config: str, flags: Mapping[str, object]) -> str:
+    """Write a command of raggate as it is typed, with those of the flags that have a value."""
     given = {"config": None if config == USUAL else config, **flags}
     words = [word for name, value in given.items() if value for word in (f"--{name}", str(value))]
     return " ".join(["raggate", command, *map(shlex.quote, words)])

@@ -70,45 +70,42 @@ class Answer(Struct, frozen=True, kw_only=True):
     trace_id: str | None = None
 
 
-class AskedRow(Struct, frozen=True, kw_only=True):
-    """A row without labels."""
+class Row(Struct, frozen=True, kw_only=True):
+    """What every row has."""
 
     test_case_id: str
     mode: str
     result: Answer
     repeat: int = 1
-    again: bool = False
-    probe: Probe | None = None
 
     @property
     def whole(self) -> Result:
         """The result."""
-        return _whole(self)
+        answer = self.result
+        return Result(
+            case_id=self.test_case_id,
+            mode=self.mode,
+            response=answer.response,
+            failure=answer.failure,
+            retries=answer.retries,
+            elapsed_ms=answer.elapsed_ms,
+            repeat=self.repeat,
+            trace_id=answer.trace_id,
+        )
 
 
-class LabelledRow(Struct, frozen=True, kw_only=True):
+class AskedRow(Row, frozen=True, kw_only=True):
+    """A row without labels."""
+
+    again: bool = False
+    probe: Probe | None = None
+
+
+class LabelledRow(Row, frozen=True, kw_only=True):
     """A row of a run."""
 
-    test_case_id: str
-    mode: str
-    result: Answer
     labels: Labels
-    repeat: int = 1
     judgements: tuple[Judgement, ...] = ()
-
-
-def _whole(row: AskedRow | LabelledRow) -> Result:
-    answer = row.result
-    return Result(
-        case_id=row.test_case_id,
-        mode=row.mode,
-        response=answer.response,
-        failure=answer.failure,
-        retries=answer.retries,
-        elapsed_ms=answer.elapsed_ms,
-        repeat=row.repeat,
-        trace_id=answer.trace_id,
-    )
 
 
 @cache
@@ -180,7 +177,7 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
 def _labelled(row: LabelledRow, place: str, cases: Mapping[str, Case]) -> LabelledResult:
     if (case := cases.get(row.test_case_id)) is None:
         raise UsageError(f"{place}: no question {quoted(row.test_case_id)} in golden.jsonl")
-    result, labels = _whole(row), row.labels
+    result, labels = row.whole, row.labels
     _check(result, place)
     chunks = len(result.chunks)
     positions = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import filecmp
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from itertools import chain
 from pathlib import Path
@@ -31,7 +31,7 @@ from raggate.inputs import golden
 from raggate.models.golden import Golden, Selection
 from raggate.models.judging import Judging
 from raggate.models.provenance import Fingerprint, Provenance, exact_image
-from raggate.models.run import ProbeAnswer, Probing, Run
+from raggate.models.run import Probing, Run
 from raggate.models.verdict import ReportContext
 from raggate.pipeline import result_rows
 from raggate.pipeline.request import Request, RunFailed
@@ -199,6 +199,9 @@ def read(
         cases = golden.load(stored_lines(directory / shown.name, HINT, name=shown), str(shown), rules=False)
     rows_name, rows = result_rows.packed_lines(directory, HINT, named=named)
     first, later = result_rows.read(rows, rows_name, cases)
+    path, shown = directory / result_rows.PROBES, named / result_rows.PROBES
+    lines = stored_lines(path, HINT, name=shown) if os.path.lexists(path) else ()
+    probes = result_rows.read_probes(lines, str(shown))
     try:
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
         provenance = Provenance()
@@ -212,7 +215,7 @@ def read(
             repeats=later,
             config=config,
             provenance=provenance,
-            probes=Probing(answers=_probes(directory, named), private=private),
+            probes=Probing(answers=probes, private=private),
             fingerprint=_fingerprint(stored["fingerprint"]),
             **convert({name: stored[name] for name in _Words.__annotations__ if name in stored}, _Words),
         )
@@ -257,11 +260,6 @@ def _named(cases: Golden, stored: JsonObject) -> Golden:
     if part_of is not None and not (type(part_of) is int and part_of > len(cases.cases)):
         raise ValueError("golden.part_of: expected more questions than were asked")
     return replace(cases, name=name, part_of=part_of)
-
-
-def _probes(directory: Path, named: Path) -> Sequence[ProbeAnswer]:
-    path, shown = directory / result_rows.PROBES, named / result_rows.PROBES
-    return result_rows.read_probes(stored_lines(path, HINT, name=shown), str(shown)) if os.path.lexists(path) else ()
 
 
 def _fingerprint(stored: JsonObject) -> Fingerprint:

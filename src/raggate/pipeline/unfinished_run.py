@@ -298,11 +298,6 @@ class UnfinishedRun(Struct, kw_only=True):
             (self.directory / name).unlink(missing_ok=True)
 
 
-def keeps(request: Request, command: str) -> bool:
-    """Return whether answers are kept: not where what is left is another job's to find."""
-    return command in {"check", "run"} and not request.action
-
-
 def place(request: Request) -> Path:
     """Find the directory that is resumed: a path, or a name among the runs."""
     named = request.resume or Path()
