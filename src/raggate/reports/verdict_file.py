@@ -34,10 +34,7 @@ _NO_ITEMS = (
 )
 """Keys of verdict.json that a run without a verdict has nothing for."""
 
-_PREVIEWED = (
-    *("settings", "loosened", "remeasured", "lowered", "outdated"),
-    *("unmet", "breaks", "unseen", "problems"),
-)
+_PREVIEWED = ("settings", "loosened", "remeasured", "lowered", "outdated", "unmet", "breaks", "unseen", "problems")
 _SCORES = ("final", "vector", "lexical")
 
 

@@ -18,11 +18,7 @@ LEFT_OUT = "What was compared decides nothing here, and is in verdict.json."
 BAD = frozenset(("worse", "below floor", "vanished"))
 """Statuses of rows that make a verdict red."""
 
-_VERSIONS = {
-    "embedding_model": "Embedding model",
-    "retriever_version": "Retriever version",
-    "answerer_version": "Answerer version",
-}
+_VERSIONS = ("embedding_model", "retriever_version", "answerer_version")
 QUALITY = frozenset(
     (
         *("worse", "below-floor", "creep", "must-pass", "few-cases", "slice-worse"),
@@ -154,7 +150,7 @@ def fallen_title(flips: Sequence[Flip]) -> str:
 
 def about(run: Run) -> dict[str, str]:
     """Return what a run tells of itself, by name: its description, and the versions that no API tells."""
-    versions = {name: run.fingerprint.get(key) for key, name in _VERSIONS.items()}
+    versions = {name.replace("_", " ").capitalize(): run.fingerprint.get(name) for name in _VERSIONS}
     texts = {"About": run.config.about.get(DESCRIPTION), **versions}
     return {name: text for name, text in texts.items() if isinstance(text, str) and text}
 

@@ -49,12 +49,8 @@ SIGNS = {
 }
 """Verdict -> sign. It never stands without the word."""
 _ALERTS = {
-    "pass": "NOTE",
-    "first run": "NOTE",
-    "not run": "NOTE",
-    "regression": "CAUTION",
-    "invariant broken": "CAUTION",
-    "internal error": "CAUTION",
+    **dict.fromkeys(("pass", "first run", "not run"), "NOTE"),
+    **dict.fromkeys(("regression", "invariant broken", "internal error"), "CAUTION"),
 }
 _RELAYED = (
     "Measured by an untrusted run, and judged here by this repository's own files. Do not rely on the report and the "
