@@ -248,7 +248,7 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
         (("--probe", "http://127.0.0.1:1/x", "--header", "Host: evil"), "that raggate does not set"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1", "--map", "id=x"), "cannot be combined with --preset"),
         (("--probe", "x 'y"), "--probe: No closing quotation"),
-        (("--probe", " "), "--probe: expected a command"),
+        (("--probe", " "), "--probe: expected an address"),
         (("--probe", "no-such-program-here"), "no command 'no-such-program-here' on PATH"),
         (("--probe", "http://127.0.0.1:1/x", "--body", "{"), "--body: unexpected end of data at column 2"),
         (("--probe", "http://127.0.0.1:1/x", "--body", "[1]"), "--body: expected a JSON object"),

@@ -307,7 +307,8 @@ def _words(known: Known) -> list[str]:
     except ValueError as error:
         raise UsageError(f"{flag}: {error}") from None
     if not words:
-        raise UsageError(f"{flag}: expected a command, such as 'node search.mjs notes'")
+        what = "a command" if known.program else "an address, or the command of an MCP server"
+        raise UsageError(f"{flag}: expected {what}")
     names = {path.resolve(): f"{{vault.{name or _UNNAMED}}}" for name, path in known.there.vaults.items()}
     # not so the program itself
     return [words[0], *(names.get(Path(word).resolve(), word) for word in words[1:])]
