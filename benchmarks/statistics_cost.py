@@ -15,8 +15,8 @@ from raggate.config.gate_settings import Gate
 from raggate.gate import policies
 from raggate.gate.deltas import PairedCases
 from raggate.gate.statistics.distributions import t_quantile
-from raggate.gate.statistics.intervals import tango
 from raggate.gate.statistics.mcnemar import unconditional
+from raggate.gate.statistics.paired import tango
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import OVERALL, CaseScore, MetricValue, Scorecard

@@ -118,7 +118,6 @@ SPECIFIED_ELSEWHERE = {
     "gate/complaints.py",
     # through compare, causes and reach
     "gate/causes/passages.py",
-    "gate/overview.py",
     # commands on a stored run: the integration tests of check, and run_directory
     "pipeline/rerun.py",
     # the judging step: the integration tests of judging

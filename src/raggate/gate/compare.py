@@ -9,12 +9,11 @@ from msgspec.structs import replace
 from raggate.base.quote import cut
 from raggate.config.question_settings import asked_in
 from raggate.gate import judge_advice
-from raggate.gate.causes.cause_evidence import cause_evidence
+from raggate.gate.causes.cause_evidence import Overview, cause_evidence, overview_of
 from raggate.gate.completeness import never_asked, not_asked, other_questions
 from raggate.gate.deltas import Sides, all_rows
 from raggate.gate.flips import find_flips
 from raggate.gate.other_systems import restate
-from raggate.gate.overview import Overview, overview_of
 from raggate.gate.reach import modes_without_match, modes_without_past, reaches
 from raggate.models.baseline import Baseline, Restated
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange

@@ -10,8 +10,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.gate.statistics.intervals import mean_interval, tango
-from raggate.gate.statistics.paired import unit_changes
+from raggate.gate.statistics.paired import mean_interval, tango, unit_changes
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, Interval, Uncompared, difference
 from raggate.models.judging import highest

@@ -24,7 +24,7 @@ from raggate.models.run import Chunk, LabelledResult, Labels, Response, Result, 
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard, Values
 from raggate.scoring import noise, repeats
 from raggate.scoring.metrics import METRICS, PerCase
-from raggate.scoring.metrics.context import lengths_of
+from raggate.scoring.metrics.documents import lengths_of
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import Direction
-from raggate.scoring.metrics import abstention, answers, context, documents, headings, judged, retrieval
+from raggate.scoring.metrics import answers, documents, headings, judged, retrieval
 from raggate.scoring.metrics.headings import list_of
 from raggate.scoring.metrics.ranking import matches_of
 
@@ -52,15 +52,15 @@ METRICS: dict[str, Metric] = {
     "heading_only_hit_rate": Metric(headings.heading_only_hit, "lower", ranked=True, sees=list_of),
     "lexical_dominance": Metric(headings.lexical_dominance, "lower", ranked=True, sees=list_of),
     "heading_first": Metric(headings.heading_first, "lower", ranked=True, sees=list_of),
-    "abstention_accuracy": Metric(abstention.abstention_accuracy, binary=True, of_abstention=True),
+    "abstention_accuracy": Metric(answers.abstention_accuracy, binary=True, of_abstention=True),
     "hallucination_rate_unanswerable": Metric(
-        abstention.hallucination_rate_unanswerable, "lower", binary=True, of_abstention=True
+        answers.hallucination_rate_unanswerable, "lower", binary=True, of_abstention=True
     ),
-    "false_abstention_rate": Metric(abstention.false_abstention_rate, "lower", binary=True, of_abstention=True),
+    "false_abstention_rate": Metric(answers.false_abstention_rate, "lower", binary=True, of_abstention=True),
     "document_precision": Metric(documents.document_precision, ranked=True, sees=list_of),
     "duplicate_doc_rate": Metric(documents.duplicate_doc_rate, "lower", ranked=True, sees=list_of),
     "diversity_rate": Metric(documents.diversity_rate, ranked=True, sees=list_of),
-    "context_chars": Metric(context.context_chars, "lower", ranked=True),
+    "context_chars": Metric(documents.context_chars, "lower", ranked=True),
     "attribution_hit_rate": Metric(answers.attribution_hit_rate, binary=True, of_answer=True),
     "citation_presence_rate": Metric(answers.citation_presence_rate, binary=True, of_answer=True),
     "key_fact_coverage": Metric(answers.key_fact_coverage, of_answer=True),

@@ -1,9 +1,10 @@
-"""Document metrics of one case: the list of chunks as the list of the documents they are from, first kept."""
+"""Document metrics of one case: the list of chunks as the list of its documents, and how much text it is."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from operator import attrgetter
 
 from raggate.models.golden import Case
@@ -120,3 +121,25 @@ def _is_named(chunk: Chunk, case: Case) -> bool:
         elif support.rel_path and support.rel_path == chunk.rel_path and case.may_be_in(chunk.vault, support):
             return True
     return False
+
+
+def context_chars(item: LabelledResult, k: int) -> float | None:
+    """Characters of the texts of the first k chunks. Fewer are cheaper, and no better by themselves.
+
+    Formula: sum of the characters of the texts of the first k chunks.
+    Null: lists without any text, lists that were stored with cut texts only, and failed calls.
+    Also: nobody else.
+    Source: raggate.
+    """
+    lengths = lengths_of(item)
+    return None if lengths is None else float(sum(lengths[:k]))
+
+
+@once
+def lengths_of(item: LabelledResult) -> Sequence[int] | None:
+    """Return the characters of each chunk's whole text; None where they are not known."""
+    response, labels = item.result.response, item.labels
+    if response is None or (labels.truncated and not labels.lengths):
+        return None
+    lengths = labels.lengths or [len(chunk.text) for chunk in response.chunks]
+    return None if lengths and not any(lengths) else lengths

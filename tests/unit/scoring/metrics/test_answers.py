@@ -140,3 +140,36 @@ def test_answer_contains(answer: str, must: tuple[str, ...], forbidden: tuple[st
     """All texts that must stand in the answer do, and none that must not, letter by letter."""
     case = {"must_contain": must, "forbidden": forbidden}
     assert answers.answer_contains(answered(answer, case=case)) == expected
+
+
+REFUSED = {"abstained": True, "answer": "I cannot tell."}
+ANSWERED = {"abstained": False, "answer": "Under the mat."}
+
+
+@each_row(
+    ("answerable", "response", "accuracy", "hallucination", "false_abstention"),
+    [
+        pytest.param(False, REFUSED, 1, 0, None, id="unanswerable, refused"),
+        pytest.param(False, ANSWERED, 0, 1, None, id="unanswerable, answered"),
+        pytest.param(False, {"answer": " \n"}, 1, 0, None, id="unanswerable, a blank answer"),
+        pytest.param(False, {"answer": None}, 0, 1, None, id="unanswerable, none asked for, not refused"),
+        pytest.param(False, None, 0, 1, None, id="unanswerable, failed call"),
+        pytest.param(True, REFUSED, None, None, 1, id="answerable, refused"),
+        pytest.param(True, ANSWERED, None, None, 0, id="answerable, answered"),
+        pytest.param(True, {"answer": " "}, None, None, 1, id="answerable, a blank answer"),
+        pytest.param(True, None, None, None, 1, id="answerable, failed call"),
+    ],
+)
+def test_abstention(
+    answerable: bool,
+    response: dict[str, Any] | None,
+    accuracy: float | None,
+    hallucination: float | None,
+    false_abstention: float | None,
+) -> None:
+    """Each metric judges its own kind of question; a failed call counts as the worst outcome and stays in the mean."""
+    fields = {"failure": make_failure()} if response is None else {"response": make_response(make_chunk(), **response)}
+    item = make_labelled(make_case(answerable=answerable), make_result(**fields))
+    assert answers.abstention_accuracy(item) == accuracy
+    assert answers.hallucination_rate_unanswerable(item) == hallucination
+    assert answers.false_abstention_rate(item) == false_abstention

@@ -6,11 +6,13 @@ from collections.abc import Iterable
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_support
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult, Result
 from raggate.scoring.metrics import documents
+from raggate.scoring.metrics.documents import context_chars
 from tables import each_row
 
 
@@ -110,3 +112,28 @@ def test_types_are_bounded(ids: list[str]) -> None:
     assert len(coverage) <= documents.MAX_TYPES + 2
     assert sum(counts["chunks"] for counts in coverage.values()) == len(ids)
     assert sum(counts["documents"] for counts in coverage.values()) == len(set(ids))
+
+
+def texts(*texts: str, truncated: bool = False, lengths: tuple[int, ...] = ()) -> LabelledResult:
+    """Label a list of chunks with these texts."""
+    item = make_labelled(
+        make_case(), make_result("q1", *(make_chunk(f"c{at}", text=it) for at, it in enumerate(texts)))
+    )
+    return replace(item, labels=replace(item.labels, truncated=truncated, lengths=lengths))
+
+
+@each_row(
+    ("labelled", "k", "value"),
+    [
+        pytest.param(texts("four", "fünf!", "six"), 2, 9.0, id="two of three"),
+        pytest.param(texts("four", ""), 5, 4.0, id="a short list"),
+        pytest.param(texts(), 5, 0.0, id="an empty list brings nothing"),
+        pytest.param(texts("", ""), 5, None, id="an API that returns no texts"),
+        pytest.param(texts("cut...", "cut...", truncated=True, lengths=(900, 80)), 2, 980.0, id="texts that were cut"),
+        pytest.param(texts("cut...", truncated=True), 5, None, id="cut texts of unknown length"),
+        pytest.param(make_labelled(make_case(), make_result("q1", failure=make_failure())), 5, None, id="failed call"),
+    ],
+)
+def test_context_chars(labelled: LabelledResult, k: int, value: float | None) -> None:
+    """The context is the characters of the whole texts of the first k chunks."""
+    assert context_chars(labelled, k) == value

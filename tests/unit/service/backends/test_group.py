@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import socket
+import struct
 import threading
 from collections.abc import Callable, Iterator
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from hypothesis import given, strategies as st
 
 from raggate.config.service_settings import Container
 from raggate.service.backends import group
+from raggate.service.backends.group import attach
 from tables import each_row
 
 
@@ -88,3 +91,53 @@ def test_what_can_be_written(writable: list[str], read_only: bool, tmpfs: set[st
     settings = Container(image="x", writable=writable)
     host = group.hardened(engine, settings, "x", internal=True)
     assert (host["read_only"], set(host["tmpfs"]), host["cap_drop"]) == (read_only, tmpfs, ["ALL"])
+
+
+class Engine:
+    """An engine whose attached stream is one end of a pair of sockets."""
+
+    def __init__(self) -> None:
+        self.end, self._other = socket.socketpair()
+        self.params: Any = None
+
+    def attach_socket(self, _container: str, params: Any) -> socket.socket:
+        self.params = params
+        # as that of the client: for one call
+        self._other.settimeout(0.01)
+        return self._other
+
+
+@given(st.lists(st.binary(max_size=300), max_size=8), st.integers(1, 40))
+def test_output_is_put_together(pieces: list[bytes], size: int) -> None:
+    """However the engine cuts it, and however little is read at a time, the bytes are those that were written."""
+    engine = Engine()
+    into, out = attach(engine, "c")
+    with engine.end, into, out:
+        engine.end.sendall(b"".join(struct.pack(">BxxxL", 1, len(piece)) + piece for piece in pieces))
+        engine.end.shutdown(socket.SHUT_WR)
+        assert b"".join(iter(lambda: out.read(size), b"")) == b"".join(pieces)
+
+
+def test_a_stream_that_ends_in_a_header_is_at_its_end() -> None:
+    """Half a header is no output."""
+    engine = Engine()
+    into, out = attach(engine, "c")
+    with engine.end, into, out:
+        engine.end.sendall(b"\x01\0\0")
+        engine.end.shutdown(socket.SHUT_WR)
+        assert out.read(10) == b""
+
+
+def test_input_ends_and_output_goes_on() -> None:
+    """What is written arrives as it is. After the end of the input, and any silence, the container may still answer."""
+    engine = Engine()
+    into, out = attach(engine, "c")
+    assert engine.params == {"stdin": 1, "stdout": 1, "stream": 1}
+    with engine.end, out:
+        assert into.write(b"question\n") == 9
+        into.close()
+        assert engine.end.recv(100) == b"question\n"
+        assert engine.end.recv(100) == b""
+        assert out._connection.gettimeout() is None  # type: ignore[attr-defined]
+        engine.end.sendall(struct.pack(">BxxxL", 1, 6) + b"answer")
+        assert out.read(100) == b"answer"

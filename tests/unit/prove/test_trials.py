@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from builders import make_ranked_run
 from raggate.models.run import Chunk, Failure, LabelledResult, Response, Result
-from raggate.prove.harm import harmed, harmed_share, harmless
+from raggate.prove.trials import harmed, harmed_share, harmless
 from tables import each_row
 
 DEPTH = 3
