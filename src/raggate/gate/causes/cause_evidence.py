@@ -1,4 +1,4 @@
-"""What all lists of both sides show together, which a single answer does not: weights, thresholds, what is missing. Pure."""
+"""What all lists of both sides show together, which a single answer does not: weights, thresholds, what is missing."""
 
 from __future__ import annotations
 

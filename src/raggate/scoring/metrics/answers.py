@@ -1,7 +1,7 @@
 """Answer metrics of one case that need no judge: what it cites and holds, and whether it is given at all.
 
-All but those of abstention are None when no answer was asked for and where the golden set has no label for them. A failed call is the worst
-value, as everywhere.
+All but abstention are None when no answer was asked for, and where the golden set has no label for them. A failed call
+is the worst value, as everywhere.
 """
 
 from __future__ import annotations
