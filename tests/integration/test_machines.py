@@ -70,6 +70,17 @@ def _without_traces(verdict: dict[str, Any]) -> dict[str, Any]:
     return verdict
 
 
+@pytest.mark.parametrize("argument", ["config", "against", "baseline", "out"])
+@pytest.mark.parametrize("value", ["a\0b", "a\ud800b"])
+def test_a_name_that_no_file_has(project: Project, argument: str, value: str) -> None:
+    """A null byte and a lone surrogate are named with their argument, as any other wrong value."""
+    with pytest.raises(raggate.RunFailed) as failed:
+        raggate.check(**{"config": project.config, argument: value})
+    assert failed.value.exit_code == 2
+    problem = "expected a name without null bytes and lone surrogates"
+    assert failed.value.message == f"{argument}: {problem}, found {value!r}"
+
+
 def test_errors_of_python(project: Project, tmp_path: Path) -> None:
     """What ends without a verdict is raised, with exit code and hint, and once a run has begun with its directory."""
     with pytest.raises(raggate.RunFailed, match="no such file") as missing:

@@ -44,6 +44,7 @@ def check(
     from raggate.reports.verdict_file import verdict_of
 
     _refuse_event_loop()
+    _refuse_no_names({"config": config, "against": against, "baseline": baseline, "out": out})
     request = Request(
         config_file=Path(config),
         environment=dict(os.environ if environment is None else environment),
@@ -71,3 +72,19 @@ def _refuse_event_loop() -> None:
         return
     hint = "Call it from a plain function, or in a thread: `await asyncio.to_thread(raggate.check)`."
     raise RunFailed(UsageError("raggate.check cannot be called where an event loop runs", hint=hint), suite="")
+
+
+def _refuse_no_names(arguments: Mapping[str, str | Path | None]) -> None:
+    """Refuse characters that the name of no file and no revision has."""
+    from raggate.base.errors import UsageError
+    from raggate.base.quote import quoted
+    from raggate.pipeline.request import RunFailed
+
+    for argument, value in arguments.items():
+        try:
+            usable = b"\0" not in os.fsencode(value or "")
+        except UnicodeEncodeError:
+            usable = False
+        if not usable:
+            problem = f"{argument}: expected a name without null bytes and lone surrogates, found {quoted(value)}"
+            raise RunFailed(UsageError(problem), suite="")

@@ -250,6 +250,10 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         lambda value: value["aggregates"]["hybrid"][OVERALL].update(hit_at_5=[0.1, 6]),
         "aggregates.hybrid.overall.hit_at_5: says 0.1000 of 6, but its questions make 0.6667 of 6",
     ),
+    "a-mean-of-more-questions": (
+        lambda value: value["aggregates"]["hybrid"][OVERALL].update(hit_at_5=[2 / 3, 60]),
+        "aggregates.hybrid.overall.hit_at_5: says 0.6667 of 60, but its questions make 0.6667 of 6",
+    ),
     "a-mean-that-is-gone": (
         lambda value: value["aggregates"]["hybrid"][OVERALL].pop("hit_at_5"),
         "aggregates.hybrid.overall.hit_at_5: says – of 0, but its questions make 0.6667 of 6",
