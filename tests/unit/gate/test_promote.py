@@ -347,6 +347,9 @@ def test_cases_that_are_gone_are_refused() -> None:
     with pytest.raises(UsageError, match="1 question of the baseline is gone: q19"):
         proposed(fewer, present)
     assert [reason.code for reason in proposed(fewer, present, ALLOWED).reasons] == ["removed-cases"]
+    # where nothing can be compared, cases still have names
+    with pytest.raises(UsageError, match="1 question of the baseline is gone: q19"):
+        proposed(run_of(0, 19), present, incomparable=OTHER)
 
 
 def test_metric_that_vanished_is_refused() -> None:

@@ -545,6 +545,14 @@ def test_what_noise_makes_is_what_was_measured(then: dict[str, Any], outcome: st
     assert ("--runs 4` (40 calls)" in judged.headline) == (then.get(TIMES_KEY) == 2)
 
 
+def test_a_gain_does_not_make_a_loss_look_like_noise() -> None:
+    """Six are lost where noise makes at most five losses of ten; that a seventh is won takes nothing off."""
+    lost = dict.fromkeys(NAMES[:6], 0.0)
+    half = scores({**lost, **dict.fromkeys(NAMES[:3], 1.0)})
+    _, judged = judge_again(scores(lost), (half, scores(lost)), then=measured(2), before=scores({NAMES[6]: 0.0}))
+    assert judged.outcome == "regression"
+
+
 def test_a_mean_of_runs_is_held_against_a_mean() -> None:
     """Six questions are a hit in three runs of five: one of two answers is 0.1 less, and none of two is 0.6 less."""
     before, lost = scores(dict.fromkeys(NAMES[:6], 0.6)), dict.fromkeys(NAMES[:6], 0.0)

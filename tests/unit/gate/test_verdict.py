@@ -36,6 +36,11 @@ def retired(count: int) -> Delta:
     return replace(SAME, uncompared=Uncompared(n=0, relabelled=0, value=0, expected=0, drop=0, proven=0, retired=names))
 
 
+def relabelled(count: int) -> Delta:
+    others = Uncompared(n=count, relabelled=count, value=0.8, expected=0.8, drop=0, proven=0)
+    return replace(SAME, uncompared=others)
+
+
 def unpaired(count: int) -> Delta:
     """Build a delta over ten cases of a metric that applied to so many more in the baseline."""
     return replace(SAME, unpaired=count)
@@ -135,6 +140,7 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
         (make_comparison(thinned(5)), PLAIN, []),
         pytest.param(make_comparison(retired(10)), PLAIN, [], id="half-of-the-questions-left-a-metric"),
         (make_comparison(retired(11)), PLAIN, ["fewer-scored"]),
+        pytest.param(make_comparison(relabelled(11)), PLAIN, [], id="relabelled-questions-stand-on-both-sides"),
         (make_comparison(thinned(4)), PLAIN, ["fewer-scored"]),
         (make_comparison(unpaired(10)), PLAIN, []),
         (make_comparison(unpaired(11)), PLAIN, ["fewer-scored"]),
