@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fakes.github_api import FakeGitHub, Repository
 from promotable import DAY, NAME, NOW, Measured, client, edited, packed
@@ -225,10 +226,14 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
         "the branch has other questions now: expected",
     ),
     "vault": (lambda config: config["fingerprint"].update(vault="0" * 64), "the branch has other notes now: expected"),
-    "tolerance": (lambda config: config["config"]["gate"].update(tolerance=0.9), "another configuration now"),
-    "k": (lambda config: config["config"]["ask"].update(k=3), "another configuration now"),
-    "api": (lambda config: config["config"]["api"]["command"].update(cwd="x"), "another configuration now"),
-    "imported": (lambda config: config["config"].update(kebab={}), "another configuration now"),
+    "notes": (
+        lambda config: config["fingerprint"].update(vault="0" * 64, notes={"test/gone.md": "1"}),
+        "the branch has other notes now: added personal/Notes/anchovy.md",
+    ),
+    "tolerance": (lambda config: config["config"]["gate"].update(tolerance=0.9), "another configuration now: gate$"),
+    "k": (lambda config: config["config"]["ask"].update(k=3), "another configuration now: ask$"),
+    "api": (lambda config: config["config"]["api"]["command"].update(cwd="x"), "another configuration now: api$"),
+    "imported": (lambda config: config["config"].update(kebab={}), "another configuration now: expected"),
     "commit": (lambda config: config["config"]["checkout"].update(commit="1" * 40), "a checkout of 11111111111"),
     "no-checkout": (lambda config: config["config"].update(checkout={}), "a checkout of None"),
     "dirty": (lambda config: config["config"]["checkout"].update(dirty=True), "files of its checkout had been changed"),
@@ -247,6 +252,14 @@ def test_another_measurement(stage: Stage, name: str) -> None:
     edit, why = EDITS[name]
     stage.files = edited(stage.measured.run, edit)
     stage.refused(why)
+
+
+def test_the_questions_that_changed_are_named(stage: Stage) -> None:
+    """If the branch has other questions than the run, the refusal names them."""
+    cases = stage.inputs.golden.cases
+    own = replace(stage.inputs.golden, cases=[*cases[2:], replace(cases[1], hash="0" * 64)], hash="0" * 64)
+    stage.inputs = replace(stage.inputs, golden=own)
+    stage.refused(f"other questions now: removed {cases[0].id}, changed {cases[1].id}$")
 
 
 def test_other_questions_than_it_says(stage: Stage) -> None:

@@ -7,7 +7,7 @@ at the head of the target branch. Every refusal says which of them it was.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from msgspec import Struct
@@ -18,6 +18,9 @@ from raggate.base.jsonio import dumps, fields
 from raggate.base.numbers import fixed
 from raggate.base.quote import cut, quoted
 from raggate.config.schema import Config
+from raggate.gate import wording
+from raggate.gate.compare import note_changes
+from raggate.gate.preview import golden_changes
 from raggate.github import untrusted_run, workflow_files
 from raggate.github.rest import artifacts, pulls
 from raggate.github.rest.artifacts import Artifact
@@ -108,22 +111,40 @@ def check_measured(run: Run, inputs: Inputs, commit: str, which: str) -> None:
     """Check that a run was measured by the trusted inputs, of an unchanged checkout of one commit."""
     now, fingerprint = inputs.config, run.fingerprint
     own = configuration_hash(run.config) if isinstance(run.config, Config) else None
-    for what, value, expected in (
-        ("it is of another suite", run.suite, now.suite),
-        ("the branch has other questions now", fingerprint.get("golden"), inputs.golden.hash),
-        ("its questions do not match the golden set that it names", run.golden.hash, inputs.golden.hash),
-        ("the branch has other notes now", fingerprint.get("vault"), inputs.vault.hash),
-        ("the branch has another configuration now", own, configuration_hash(now)),
+    for what, value, expected, changed in (
+        ("it is of another suite", run.suite, now.suite, None),
+        ("the branch has other questions now", fingerprint.get("golden"), inputs.golden.hash, _questions),
+        ("its questions do not match the golden set that it names", run.golden.hash, inputs.golden.hash, None),
+        ("the branch has other notes now", fingerprint.get("vault"), inputs.vault.hash, _notes),
+        ("the branch has another configuration now", own, configuration_hash(now), _sections),
     ):
         if value != expected:
+            names = [cut(name, limit=80) for name in changed(run, inputs)] if changed else []
             shown = f"expected {cut(expected, limit=80)}, found {cut(value, limit=80)}"
-            raise _refused(which, f"{what}: {shown}", MEASURE_AGAIN)
+            raise _refused(which, f"{what}: {wording.some(names) or shown}", MEASURE_AGAIN)
     checkout = run.provenance.checkout
     if checkout.commit != commit:
         found = cut(checkout.commit, limit=12)
         raise _refused(which, f"it measured a checkout of {found}, expected {commit[:12]}", MEASURE_AGAIN)
     if checkout.dirty is not False:
         raise _refused(which, "files of its checkout had been changed", UNCHANGED)
+
+
+def _questions(run: Run, inputs: Inputs) -> Iterator[str]:
+    changes = golden_changes(run.golden, inputs.golden)
+    for how, names in (("added", changes.added), ("removed", changes.removed), ("changed", changes.relabelled)):
+        yield from (f"{how} {name}" for name in names)
+
+
+def _notes(run: Run, inputs: Inputs) -> Iterator[str]:
+    return map(str, note_changes(fields(run.fingerprint.get("notes")), inputs.vault.notes))
+
+
+def _sections(run: Run, inputs: Inputs) -> Iterator[str]:
+    """Name the sections of the configuration that differ; none if the run has one of another tool."""
+    if isinstance(run.config, Config):
+        old, new = (one.model_dump(mode="json", exclude=_NOT_JUDGING) for one in (run.config, inputs.config))
+        yield from (key for key, value in new.items() if old.get(key) != value)
 
 
 _NOT_JUDGING: Any = {"waivers": True, "api": {"url": True, "container": {"image", "build"}}}
