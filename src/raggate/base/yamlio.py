@@ -38,6 +38,7 @@ _COLLECTIONS: dict[type[yaml.Node], str] = {
 }
 _DECIMAL = re.compile(r"[-+]?[0-9]+\Z")
 _BASED = re.compile(r"(?:0o[0-7]+|0x[0-9a-fA-F]+)\Z")
+_MOST_DIGITS = 1000
 _REAL = re.compile(
     r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
 )
@@ -242,12 +243,11 @@ def _scalar(node: yaml.ScalarNode, line: int) -> Any:
         raise _Refused(line, f"unexpected tag {quoted(node.tag)}")
     if text in _WORDS:
         return _WORDS[text]
-    try:
-        if _DECIMAL.match(text) or _BASED.match(text):
-            return int(text, 0 if _BASED.match(text) else 10)
-    except ValueError as error:
-        # Python does not read a number of thousands of digits, which would take it long
-        raise _Refused(line, str(error)) from None
+    if _DECIMAL.match(text) or _BASED.match(text):
+        if len(text) > _MOST_DIGITS:
+            # Python neither reads nor writes a number of thousands of digits, which would take it long
+            raise _Refused(line, f"expected at most {_MOST_DIGITS} digits of a number, found {len(text)}")
+        return int(text, 0 if _BASED.match(text) else 10)
     if _REAL.match(text):
         return float(text.replace(".", "") if text[-1] in "fFnN" else text)
     return text

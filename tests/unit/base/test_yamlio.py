@@ -69,7 +69,8 @@ BOMB = b"a0: &a0 [x]\n" + b"".join(
         pytest.param(b'a: "\\UFFFFFFFF"\n', "f.yml", "not valid YAML", id="escape far out of range"),
         pytest.param(b"%YAML " + b"1" * 5000 + b".1\n--- a", "f.yml", "not valid YAML", id="huge version"),
         pytest.param(b"a: 1\nb: \xff\n", "f.yml:2", "not valid UTF-8 at byte 8", id="the line of invalid bytes"),
-        pytest.param(b"a: " + b"9" * 5000, "f.yml:1", "limit", id="number too long"),
+        pytest.param(b"a: " + b"9" * 5000, "f.yml:1", "at most 1000 digits", id="number too long"),
+        pytest.param(b"a: 0x" + b"f" * 5000, "f.yml:1", "at most 1000 digits", id="hexadecimal number too long"),
         pytest.param(b"a" * (yamlio.MAX_BYTES + 1), "f.yml", "expected at most 65536", id="file too large"),
     ],
 )
