@@ -64,6 +64,8 @@ def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
     assert warning.message.endswith("it got worse: hybrid 4.500 → 1.000")
     assert "Judges do not decide about groundedness: groundedness decides nothing" in decided.headline
     assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"advisory"}
+    better = [reason.message for reason in verdict(card(1.0), card(4.5, how)).warnings if reason.code == "judge-unfit"]
+    assert [message for message in better if "got worse" in message] == []
 
 
 def test_less_than_half_of_a_canary_set_shows_nothing() -> None:

@@ -357,6 +357,7 @@ def test_a_loss_by_grades_stands_and_is_told() -> None:
     assert first.outcome == "regression"
     # what can be asked again is told of first
     assert first.fell["hybrid", "q0"] == ("hit_at_5",)
+    assert first.fell["hybrid", "q1"] == ("groundedness",)
     assert recheck.graded(first) == recheck.against(first) - {("hybrid", "q0")}
     told = Recheck(asked=tuple(sorted(recheck.against(first))), build="commit 0123", base=(scores({"q0": 0}),))
     judged = recheck.decided_again(first, told, comparison, HIT, again)
@@ -366,6 +367,23 @@ def test_a_loss_by_grades_stands_and_is_told() -> None:
         "change; 9 more questions count by judges' grades alone, and a repeated answer is not graded"
     )
     assert judged.recheck == RecheckOutcome(build="commit 0123", asked=1, failing=1)
+
+
+def test_a_grade_is_lost_whatever_the_base_misses_too() -> None:
+    """Two of three lost questions are missed by the base too, and no answer of the base explains their lost grades."""
+    lost, missed = {"q0": 0, "q1": 0, "q2": 0}, scores({"q0": 0, "q2": 0})
+    cases = [
+        replace(case, values={**case.values, "groundedness": 0.0}) if case.case_id in {"q0", "q2"} else case
+        for case in graded(lost, 4.5).cases
+    ]
+    stored = make_baseline(make_scorecard(*graded({}, 4.5).cases, fingerprint={**GRADED, **measured(0)}))
+    comparison = compare.compare(RUN, make_scorecard(*cases, fingerprint=GRADED), stored)
+    first = decide(comparison, (), HIT)
+    told = Recheck(asked=tuple(sorted(recheck.against(first))), build="b", base=(missed,), again=(missed,))
+    judged = recheck.decided_again(first, told, comparison, HIT, again)
+    assert (first.outcome, judged.outcome) == ("regression", "regression")
+    assert judged.recheck is not None
+    assert judged.recheck.lost_again == 2
 
 
 def test_what_the_base_fails_too_is_not_blamed_on_the_change() -> None:
