@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from builders import make_golden
+from builders import make_failure, make_golden, make_labelled, make_result
 from raggate.base.errors import CannotTell
 from raggate.config.gate_settings import Gate, Waiver
 from raggate.gate import promote
@@ -62,6 +62,14 @@ def test_each_question_is_judged_by_itself(
     assert (verdict.outcome, verdict.exit_code, verdict.sentences[1:]) == (outcome, code, said)
     assert verdict.sentences[0] == f"Partial: {len(items)} of 26 questions chosen (-k x)."
     assert verdict.missed == missed
+
+
+def test_a_part_that_was_not_measured_says_nothing() -> None:
+    """Where calls failed, or the run broke off, no question is said to be as good as before."""
+    failed = make_labelled(QUESTIONS[3], make_result("q03", failure=make_failure()))
+    assert reviewed(part(failed)).verdict.outcome == "cannot tell"
+    stopped = reviewed(part(well(3), stopped="gave up")).verdict
+    assert (stopped.outcome, [reason.code for reason in stopped.reasons]) == ("cannot tell", ["stopped"])
 
 
 def test_no_statistics_of_a_few() -> None:

@@ -271,6 +271,8 @@ def test_a_grade_that_is_given_anew() -> None:
     state = progress({unit: old}, [anew], {"q1": "4567abcd"})
     assert state.of(unit) == {"ann": Vote(0, asked="4567abcd")}
     assert state.written() == {unit: {"ann": Vote(0, asked="4567abcd"), "bob": old["bob"]}}
+    # a grade that does not say which words it is for counts
+    assert progress({unit: {"ann": Vote(3)}}, [], {"q1": "4567abcd"}).of(unit) == {"ann": Vote(3)}
 
 
 def test_a_difference_that_is_not_the_one_seen(project: LabelProject) -> None:

@@ -38,6 +38,8 @@ def test_what_a_merge_breaks_stands_above_a_pass() -> None:
     found = replace(found, verdict=replace(found.verdict, warnings=(removed,)))
     assert reasons.merging(found) == [removed]
     assert reasons.further_warnings(found) == []
+    regression = decided("regression", Reason("removed-cases", "1 question is gone"), removed)
+    assert [reason.code for reason in reasons.further_reasons(regression)] == ["removed-cases"]
     assert formatting.breaks_alone(review("breaks-the-gate"))
     assert [reason.code for reason in reasons.merging(review("breaks-the-gate"))] == ["baseline-outdated"]
 
