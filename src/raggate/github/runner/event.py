@@ -272,8 +272,8 @@ def source_run(record: dict[str, Any]) -> SourceRun:
     """Read a workflow run, as an event or the API has it."""
     run = _without_nulls(record)
     if (origin := run.get("head_repository")) is not None:
-        run["head_repository"] = _shaped(origin, _Origin).full_name
-    return _shaped(run, SourceRun)
+        run["head_repository"] = _shaped(origin, _Origin, "the head_repository of the workflow run").full_name
+    return _shaped(run, SourceRun, "the workflow run")
 
 
 def _check(variable: str, value: str, pattern: str, expected: str) -> None:
@@ -301,8 +301,8 @@ def _without_nulls(value: Any) -> Any:
     return {key: _without_nulls(below) for key, below in value.items() if below is not None}
 
 
-def _shaped(content: Any, kind: type[S]) -> S:
+def _shaped(content: Any, kind: type[S], what: str = "the event") -> S:
     try:
         return convert(content, kind)
     except ValidationError as error:
-        raise UsageError(f"the event is not as GitHub sends it: {cut(error)}") from None
+        raise UsageError(f"{what} is not as GitHub sends it: {cut(error)}") from None

@@ -111,7 +111,7 @@ def test_a_source_run_is_of_a_repository(file: Path, key: str, value: object) ->
     content = payload("workflow_run/01-completed.json")
     run = content["workflow_run"]
     (run if key in run else run["head_repository"])[key] = value
-    with pytest.raises(UsageError, match="not as GitHub sends it"):
+    with pytest.raises(UsageError, match="the head_repository of the workflow run is not as GitHub sends it"):
         read(file, "workflow_run", content)
 
 
