@@ -130,13 +130,14 @@ def _parts(api: Api, workspace: Workspace) -> dict[str, Part]:
 
 def _copied(made: Group, directories: Mapping[str, Path], image: str) -> list[object]:
     """Make a volume of every directory, filled, and say how the API mounts them."""
-    names = {vault: made.name(f"vault-{vault}") for vault in directories}
+    names, which = {vault: made.name(f"vault-{vault}") for vault in directories}, "the vaults"
     try:
         with signals.deferred():
             for volume in names.values():
                 made.client.create_volume(volume, labels=made.labels)
         helper = made.never_started(image, "copy", mounts(names, read_only=False))
         for name, directory in directories.items():
+            which = f"vault {name!r}"
             with tempfile.TemporaryFile() as packed:
                 archive(directory, name, packed)
                 packed.seek(0)
@@ -144,5 +145,5 @@ def _copied(made: Group, directories: Mapping[str, Path], image: str) -> list[ob
         with signals.deferred():
             made.client.remove_container(helper, force=True, v=True)
     except engine_errors() as error:
-        raise CannotTell(f"the vaults could not be copied for the API: {reason(error)}") from None
+        raise CannotTell(f"{which} could not be copied for the API: {reason(error)}") from None
     return mounts(names, read_only=True)
