@@ -178,8 +178,10 @@ def test_no_verdict_has_no_reason_of_what_was_not_measured() -> None:
     assert {"stopped", "too-many-errors", "worse"} == {reason.code for reason in shown.verdict.reasons}
     kinds = [outcome.kind for outcome in of_review(shown) if outcome.group == "verdict"]
     assert kinds == ["cannot-tell", "stopped", "too-many-errors"]
-    (run,) = json.loads(report("sarif", shown))["runs"]
+    assert shown.lost
+    (run,) = json.loads(report("sarif", with_lines(shown)))["runs"]
     assert len(run["invocations"][0]["toolExecutionNotifications"]) == len(kinds)
+    assert run["results"] == []
 
 
 def test_a_waived_question_is_no_error() -> None:

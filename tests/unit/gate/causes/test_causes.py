@@ -477,6 +477,7 @@ def test_nothing_overtook_it(stood: tuple[str, ...], score: float, lists: Any) -
             ": its best score, 0.4, does not pass its threshold, which is between 0.45 and 0.5",
         ),
         (((0.1, 0.2), None), ", with the passage at rank 1"),
+        (((0.1, 0.2), (0.3, 0.5)), ", with the passage at rank 1"),
     ],
 )
 def test_below_the_threshold(thresholds: Any, words: str) -> None:

@@ -83,6 +83,8 @@ def test_of_equal_rank_the_last_goes_first() -> None:
         ((Bullets([(line("a"), line("b"))] * 2, most=1),), "- a<br>\n  b\n- … and 1 more in verdict.json"),
         ((Table(("x", "y"), [("a|b", "1 pt")], ("y",)),), "| x | y |\n|---|---:|\n| a&#124;b | 1&nbsp;pt |"),
         ((Command("a `b`"),), "```sh\na `b`\n```"),
+        ((Command("::error::a"),), "```sh\n\u2060::error::a\n```"),
+        ((Command("a ##[error]b <!-- c"),), "```sh\na ##\u2060[error]b <\u2060!-- c\n```"),
         ((Paragraph((line(Span("", "bold"), "\u200b"),)),), "–"),
         ((Paragraph((line(Span("x", target="https://evil.example/")),)),), "x"),
         ((Paragraph((line(commit("a" * 40, None), " ", commit("@x", None)),)),), "`aaaaaaa` &#64;&#8288;x"),

@@ -50,6 +50,15 @@ def decided(outcome: VerdictKind, *why: Reason) -> Review:
     return replace(passed, verdict=replace(passed.verdict, outcome=outcome, reasons=why))
 
 
+def test_a_list_says_that_a_question_must_pass() -> None:
+    """Unless it was asked several times: a list shows one answer of it, and the reason how many of them miss."""
+    must = Reason("must-pass", "must-pass question q07 (hybrid): nothing", case_id="q07", mode="hybrid")
+    listed = replace(decided("regression", must), fallen=(make_flip("q07", kind="missed", must_pass=True),))
+    assert [*reasons.further_reasons(listed)] == []
+    again = replace(listed, run=replace(listed.run, repeats=listed.run.results[:1]))
+    assert [*reasons.further_reasons(again)] == [must]
+
+
 def test_numbers_name_what_is_waived() -> None:
     """A question that is waived is left out of the means, though it did not get worse, until the waiver expires."""
     shown = review("waived")
