@@ -217,6 +217,16 @@ def test_huge_body_is_refused_unread(declared: bool) -> None:
     assert found == Failure(kind="body", message="the body has more than 1024 bytes", status=200)
 
 
+def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions go straight to the API, whatever proxies the environment names."""
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    with FakeAskApi() as api:
+        assert ask(api, 2).results[1].response
+
+
 @each_row(
     ("how", "sentence"), [(KILLED, "the API was killed by SIGKILL after"), (EXITED, "the API exited with code 3 after")]
 )

@@ -17,6 +17,7 @@ from checkouts import git
 from project import Project, make_small_project, processes_with
 from raggate.models.service import Started, Workspace
 from raggate.pipeline import rerun, result_rows, run_directory
+from raggate.service import ask
 from raggate.service.backends import command
 from stored_rows import plain_rows
 
@@ -384,3 +385,39 @@ def test_other_systems_numbers_stand_beside_the_own(project: Project) -> None:
     # scored again from what is stored, with cut texts, it is the same
     project.command("compare", str(directory))
     assert (directory / "compared" / "metrics.json").read_text() == stored
+
+
+def test_run_that_failed_is_no_baseline(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run directory that could not be promoted is nothing to be better than: there is no verdict, and why is told."""
+    monkeypatch.setattr(ask, "GIVE_UP_AFTER", 5)
+    good = promoted.last_run()
+    assert promoted.command("run", FAKE_BEHAVIOUR="error_500").code == 3
+    failed = promoted.last_run()
+    done = promoted.command("compare", str(good), "--baseline", str(failed))
+    assert done.code == 3, done.out
+    told = json.loads((good / "compared" / "verdict.json").read_text())
+    assert told["reasons"][0]["code"] == "incomparable"
+    assert f"run {failed.name} cannot become a baseline: gave up after 5 failures" in told["reasons"][0]["message"]
+    assert told["metrics"] == []
+
+
+def test_stored_run_that_lost_results(promoted: Project) -> None:
+    """Results that are gone from a run directory, be they a third or the one that must pass, leave no verdict."""
+    cases = promoted.cases()
+    cases[5]["must_pass"] = True
+    promoted.write_cases(cases)
+    promoted.promote()
+    directory = promoted.last_run()
+    assert promoted.command("compare", str(directory), "--baseline", "baselines/small.json").code == 0
+    rows = plain_rows(directory).read_text().splitlines(keepends=True)
+    for gone, told in (
+        (rows[::3], "2 questions of the golden set lack"),
+        ([rows[5]], "1 question of the golden set lack"),
+    ):
+        plain_rows(directory).write_text("".join(row for row in rows if row not in gone))
+        done = promoted.command("compare", str(directory), "--baseline", "baselines/small.json")
+        assert done.code == 3, done.out
+        reason = json.loads((directory / "compared" / "verdict.json").read_text())["reasons"][0]
+        assert reason["code"] == "not-asked"
+        assert reason["message"].startswith(told)
+        assert f" results: {json.loads(gone[0])['test_case_id']} (hybrid)" in reason["message"]
