@@ -35,7 +35,8 @@ MOST_ENTRIES = 5000
 MOST_RATIO = 200
 """The most unpacked bytes for each packed one, in an entry of more than 1 MiB."""
 
-MOST = {"config.json": 16 << 20, "probes.jsonl": 64 << 20}
+MOST_CONFIG_BYTES, MOST_PROBES_BYTES = 16 << 20, 64 << 20
+MOST = {"config.json": MOST_CONFIG_BYTES, "probes.jsonl": MOST_PROBES_BYTES}
 """Bytes that are taken of these files, as they are parsed or held as a whole."""
 _RATIO_FROM_BYTES = 1 << 20
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
