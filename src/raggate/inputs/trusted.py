@@ -181,12 +181,10 @@ def _read_all(
     cases = _golden(source, where, settings)
     notes = _notes(source, settings, cases, beside)
     check_must_pass_asked(cases, settings.ask.modes)
-    files = _files(source, settings)
+    files = _files(source, settings, None if first_run_at else where)
     if first_run_at:
         # what a change brings of replies, nobody has reviewed
         files |= {"baseline": None, "brought": files["baseline"], "cassette": None}
-    elif where.baseline_file is not None:
-        files["baseline"] = _chosen_baseline(source, where, where.baseline_file)
     return Inputs(
         config=settings,
         golden=replace(cases, name=source.describe(settings.golden)),
@@ -232,20 +230,24 @@ def _has(source: sources.Source, path: str) -> bool:
     return True
 
 
-def _files(source: sources.Source, settings: Config) -> dict[str, StoredFile | None]:
-    """Read the baseline, what judges have said so far, and what people graded."""
+def _files(source: sources.Source, settings: Config, where: InputSource | None = None) -> dict[str, StoredFile | None]:
+    """Read the baseline, or what `where` names in its place, what judges have said so far, and what people graded."""
+    by_hand = _chosen_baseline(source, where) if where is not None else None
     judges = settings.judging
     replies = "Key 'judges.cassette' names the replies of the judges so far."
     graded = "Key 'judges.canary' names the answers that people graded."
     return {
-        "baseline": _stored(source, settings.baseline_path, "`raggate promote` writes it."),
+        "baseline": by_hand or _stored(source, settings.baseline_path, "`raggate promote` writes it."),
         "cassette": None if judges is None else _stored(source, judges.cassette, replies),
         "canary": _needed(source, judges.canary, graded) if judges and judges.canary is not None else None,
     }
 
 
-def _chosen_baseline(source: sources.Source, where: InputSource, named: Path) -> StoredFile:
+def _chosen_baseline(source: sources.Source, where: InputSource) -> StoredFile | None:
     """Read a baseline that was named by hand: from the commit that judges, if the checkout holds it."""
+    named = where.baseline_file
+    if named is None:
+        return None
     on_disk = isinstance(source, sources.WorkTree) and not source.confined
     path = None if on_disk else where.own_baseline
     if path is None:

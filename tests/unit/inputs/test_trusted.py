@@ -106,3 +106,14 @@ def test_the_change_is_read_through_no_link(tree: Path, name: str) -> None:
         (tree / name).symlink_to(place)
         with pytest.raises(UsageError, match=problem):
             load_change(InputSource(root=tree, config_name="raggate.yml"), accept)
+
+
+def test_a_baseline_that_is_named_takes_the_place_of_the_configured_one(tree: Path) -> None:
+    """The configured baseline is not even looked at: a directory where it should be is no error then."""
+    (tree / "baselines/s.json").unlink()
+    (tree / "baselines/s.json").mkdir()
+    named = tree.parent / "other.json"
+    named.write_text("{}")
+    inputs = read(InputSource(root=tree, config_name="raggate.yml", baseline_file=named))
+    assert inputs.baseline is not None
+    assert inputs.baseline.name == str(named)
