@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from contextlib import ExitStack
+from itertools import chain
 from pathlib import Path
 from typing import TypeGuard
 
@@ -134,7 +135,7 @@ def _index_counts(claimed: Run) -> dict[str, int]:
     kept = {}
     for key, name in _INDEX_COUNTS.items():
         told = ((response.coverage or {}).get(name) for response in responses)
-        count = next(filter(_is_count, (*told, claimed.fingerprint.get(key))), None)
+        count = next(filter(_is_count, chain(told, [claimed.fingerprint.get(key)])), None)
         if count is not None:
             kept[key] = count
     return kept

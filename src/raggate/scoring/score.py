@@ -594,9 +594,10 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
     Args:
         allowed: the share of answers in which a field may be missing and still count as told.
     """
+    earlier = _counts_in(before)
     for mode, fields in _counts_in(now).items():
         for name, (filled_now, answers) in fields.items():
-            filled_before, answers_before = _counts_in(before).get(mode, {}).get(name, (0, 0))
+            filled_before, answers_before = earlier.get(mode, {}).get(name, (0, 0))
             missing = answers - filled_now
             if _all_filled(filled_before, answers_before, allowed) and missing > allowed * answers + EPSILON:
                 yield Lost(mode=mode, field=name, before=(filled_before, answers_before), now=(filled_now, answers))

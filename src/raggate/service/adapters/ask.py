@@ -10,7 +10,6 @@ from hashlib import sha256
 from typing import Annotated, Any, TypeVar
 
 from msgspec import Meta, Struct, ValidationError, convert
-from msgspec.structs import asdict
 
 from raggate.base import jsonio
 from raggate.base.field_paths import joined, kind_of
@@ -182,8 +181,18 @@ class AskAdapter:
             # what a question is limited to is what it mostly finds, so its vault is tried first
             prefixes = tuple(sorted(prefixes, key=lambda prefix: prefix[1] != case.vaults[0]))
         return tuple(
-            # of an empty name nothing could be looked up
-            Chunk(**{**asdict(item), "vault": item.vault or _vault_of(item, prefixes)})
+            Chunk(
+                chunk_id=item.chunk_id,
+                rel_path=item.rel_path,
+                heading_path=item.heading_path,
+                text=item.text,
+                rank=item.rank,
+                score_final=item.score_final,
+                score_vector=item.score_vector,
+                score_lexical=item.score_lexical,
+                # of an empty name nothing could be looked up
+                vault=item.vault or _vault_of(item, prefixes),
+            )
             for item in items
         )
 

@@ -76,9 +76,7 @@ def start(api: Api, workspace: Workspace, pipes: Spoken | None = None) -> Iterat
     that of the build steps in `build.log`. Services are up before anything is built. With `stdio` it has no port: it is
     spoken to through `pipes`, and only its standard error is in the log.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = None if api.stdio else int(probe.getsockname()[1])
+    port = None if api.stdio else _free_port()
     with prepared(api, workspace, port) as made:
         child = _run(made.group, made.plan, made.log, spoken_to=api.stdio)
 
@@ -214,3 +212,9 @@ def _why_not(words: tuple[str, ...], cwd: Path, error: OSError | ValueError) -> 
 
 def _joined(words: tuple[str, ...]) -> str:
     return cut(shlex.join(words), limit=200)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
