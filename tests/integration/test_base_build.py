@@ -202,7 +202,7 @@ def test_interrupted_while_the_base_is_asked(repository: Project, tmp_path: Path
 
 
 def test_the_configuration_says_what_it_cannot_check(repository: Project) -> None:
-    """An image needs an API in a container: where there is none, that is told."""
+    """An image needs an API in a container: without one, the message says so."""
     repository.edit("recheck: ref", "recheck: 'api:base'")
     done = repository.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1

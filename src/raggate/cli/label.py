@@ -54,7 +54,7 @@ def label(
         passages = counted(sum(map(len, questions)), "passage")
         console.say(f"{passages} of {counted(len(questions), 'question')} to judge")
         if left := session.pool.unplaced:
-            console.say(f"{left} more stand under no heading of the notes, so you cannot judge them")
+            console.say(f"{left} more are under no heading of the notes, so you cannot judge them")
         _serve(session, name, port)
         return _end(session, name)
 

@@ -181,7 +181,8 @@ def read(document: bytes, source: str, directions: dict[str, Direction], beside:
     other = content.get("schema")
     if other != SCHEMA:
         ours = isinstance(other, str) and other.startswith("raggate/baseline/")
-        raise FileError(source, (ours and jsonio.schema_problem(other, SCHEMA)) or _not_one(), hint=_REPAIR)
+        problem = jsonio.schema_problem(other, SCHEMA) if ours else ""
+        raise FileError(source, problem or _not_one(), hint=_REPAIR)
     try:
         stored = convert(content, _Stored)
     except ValidationError as error:

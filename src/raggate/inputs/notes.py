@@ -143,7 +143,7 @@ class NoteWords:
             # nothing but symbols
             return float("".join(text.split()) in "".join(self._text.split()))
         whole = f" {' '.join(given)} "
-        # as most texts stand in their note as they are
+        # most texts are in their note word for word
         if whole in self._running or whole in self._bare_running:
             return 1.0
         standing = [False] * len(given)

@@ -132,7 +132,7 @@ _HALVINGS = 60
 _UPPER = 0.975
 
 
-@lru_cache(maxsize=1024)  # the same counts stand in many slices and metrics
+@lru_cache(maxsize=1024)  # many slices and metrics have the same counts
 def tango(n: int, lost: int, gained: int) -> tuple[float, float]:
     """Return Tango's 95% score interval of the change of a share, where each question is 0 or 1.
 
